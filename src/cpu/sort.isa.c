@@ -22,25 +22,29 @@ static inline uint64_t double_key(double f) {
   return (bits ^ (-(bits >> 63) | (uint64_t)1 << 63)) | nan;
 }
 
+/* Does what DO(T, key) says of elements of each dtype, whose keys it makes of values v. */
+#define BY_DTYPE(DO)                                                                               \
+  switch (dtype) {                                                                                 \
+  case LUC_FLOAT32: DO(float, float_key(v));                                                       \
+  case LUC_FLOAT64: DO(double, double_key(v));                                                     \
+  case LUC_FLOAT16: DO(uint16_t, float_key(luc__half_to_float(v)));                                \
+  case LUC_BFLOAT16: DO(uint16_t, float_key(luc__bfloat16_to_float(v)));                           \
+  case LUC_INT8: DO(int8_t, (uint8_t)(v ^ INT8_MIN));                                              \
+  case LUC_INT16: DO(int16_t, (uint16_t)(v ^ INT16_MIN));                                          \
+  case LUC_INT32: DO(int32_t, (uint32_t)v ^ 0x80000000u);                                          \
+  case LUC_INT64: DO(int64_t, (uint64_t)v ^ (uint64_t)1 << 63);                                    \
+  default: DO(uint8_t, v);                                                                         \
+  }
+
 #define KEYS(T, key)                                                                               \
   for (int64_t i = 0; i < n; i++) {                                                                \
-    T v = ((const T *)x)[at + i * step];                                                           \
+    const T v = ((const T *)x)[at + i * step];                                                     \
     keys[i] = (key) ^ flip;                                                                        \
   }                                                                                                \
   break
 static void fill_keys(const void *x, luc_dtype dtype, int64_t at, int64_t step, int64_t n,
                       uint64_t flip, uint64_t *restrict keys) {
-  switch (dtype) {
-  case LUC_FLOAT32: KEYS(float, float_key(v));
-  case LUC_FLOAT64: KEYS(double, double_key(v));
-  case LUC_FLOAT16: KEYS(uint16_t, float_key(luc__half_to_float(v)));
-  case LUC_BFLOAT16: KEYS(uint16_t, float_key(luc__bfloat16_to_float(v)));
-  case LUC_INT8: KEYS(int8_t, (uint8_t)(v ^ INT8_MIN));
-  case LUC_INT16: KEYS(int16_t, (uint16_t)(v ^ INT16_MIN));
-  case LUC_INT32: KEYS(int32_t, (uint32_t)v ^ 0x80000000u);
-  case LUC_INT64: KEYS(int64_t, (uint64_t)v ^ (uint64_t)1 << 63);
-  default: KEYS(uint8_t, v);
-  }
+  BY_DTYPE(KEYS)
 }
 
 #define FIND(T, key)                                                                               \
@@ -55,17 +59,7 @@ static void fill_keys(const void *x, luc_dtype dtype, int64_t at, int64_t step, 
   break
 static void pass_bounds(const void *x, luc_dtype dtype, int64_t m, const uint64_t *keys, int64_t n,
                         bool right, int64_t *restrict at) {
-  switch (dtype) {
-  case LUC_FLOAT32: FIND(float, float_key(v));
-  case LUC_FLOAT64: FIND(double, double_key(v));
-  case LUC_FLOAT16: FIND(uint16_t, float_key(luc__half_to_float(v)));
-  case LUC_BFLOAT16: FIND(uint16_t, float_key(luc__bfloat16_to_float(v)));
-  case LUC_INT8: FIND(int8_t, (uint8_t)(v ^ INT8_MIN));
-  case LUC_INT16: FIND(int16_t, (uint16_t)(v ^ INT16_MIN));
-  case LUC_INT32: FIND(int32_t, (uint32_t)v ^ 0x80000000u);
-  case LUC_INT64: FIND(int64_t, (uint64_t)v ^ (uint64_t)1 << 63);
-  default: FIND(uint8_t, v);
-  }
+  BY_DTYPE(FIND)
 }
 
 /* The highest bit: is a less than b? The least instruction set has no vectors for a comparison. */
