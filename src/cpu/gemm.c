@@ -148,7 +148,7 @@ static luc_status run_job(luc_context *ctx, job *j) {
 
 static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
   job j = {.g = *g, .kernels = kernels_of(ctx, g), .path = chosen};
-  j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j.size = luc__dtype_size(g->dtype);
   j.g.far = true;
   choose_cuts(&j);
   return run_job(ctx, &j);
@@ -206,7 +206,7 @@ static void turn_rows(void *arg, int64_t begin, int64_t end) {
 
 static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
   turned_job j = {.kernels = kernels_of(ctx, g)};
-  j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j.size = (int64_t)luc__dtype_size(g->dtype);
   const size_t bytes = luc__mul_size((size_t)(g->m * g->n), (size_t)j.size);
   void *turned = luc__alloc(ctx, bytes);
   if (!turned) return LUC_ERR_MEMORY;
@@ -270,7 +270,7 @@ static luc_status run_parts(luc_context *ctx, const luc_gemm *g, int64_t part) {
   const luc_gemm_kernels *kernels = kernels_of(ctx, g);
   const bool dots = g->a_col == 1 && g->b_row == 1;
   parts_job j = {.g = g, .kernel = dots ? kernels->dots : kernels->block, .part = part};
-  j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j.size = (int64_t)luc__dtype_size(g->dtype);
   const int64_t parts = luc__cuts(g->k, part), row = g->n * j.size;
   const size_t bytes = (size_t)((parts - 1) * g->m * row);
   j.sums = luc__alloc(ctx, bytes);
@@ -294,7 +294,7 @@ static bool is_narrow(const luc_gemm *g) {
 
 static luc_status run_narrow(luc_context *ctx, const luc_gemm *g) {
   const luc_gemm_kernels *kernels = kernels_of(ctx, g);
-  const size_t size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  const size_t size = luc__dtype_size(g->dtype);
   const size_t bytes = luc__mul_size((size_t)(g->k * g->n), size);
   void *turned = luc__alloc(ctx, bytes);
   if (!turned) return LUC_ERR_MEMORY;
@@ -437,7 +437,7 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
   luc_gemm *g = &j.g;
   if (g->m <= 0 || g->n <= 0) return LUC_OK;
   const int64_t elements = g->m * g->n, work = elements * g->k * g->batch;
-  j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j.size = (int64_t)luc__dtype_size(g->dtype);
   g->alpha = 1, g->bias = NULL, g->relu = false;
   if (g->k * g->batch <= 8 * LUC_GEMM_KC && g->n >= LUC_GEMM_NC && work >= PIECE_WORK)
     return sum_columns(ctx, &j);
