@@ -34,6 +34,9 @@ local function scenario()
   local loaded, metadata = safetensors.load_file(path)
   os.remove(path)
   assert(lucerna.equal(loaded.w, w) and metadata.note == "text")
+  local half = lucerna.ones(9, 33):bfloat16():requires_grad_() -- by pairs, made in two ways
+  local sum = (half:mm(half:t()) + half:mm(lucerna.ones(33, 9):bfloat16())):sum()
+  F.linear(half, half):sum():add(sum):backward()
   x[{ {}, 1 }] = 0
   assert(#tostring(x[{ 1, { 2, 3 } }]) > 0 and #x[x:ge(0)] == 20)
   assert(select("#", x:max(2)) == 2 and #x:split(2) == 3 and #x:tolist() == 5)
