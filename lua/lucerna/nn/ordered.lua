@@ -1,7 +1,8 @@
 -- Ordered maps: what state_dict returns. pairs walks keys in the order they were added, # counts
 -- them, m[k] = nil deletes. `_metadata` stands beside the entries, as in PyTorch.
 
-local STORE = "\0store" -- the one key a map really has, also where this file is loaded again
+-- The one key a map really has, also where this file is loaded again.
+local STORE <const> = "\0store"
 
 local ordered = {}
 
@@ -26,7 +27,7 @@ end
 local meta = { __name = "OrderedMap", __metatable = "OrderedMap" }
 
 function meta.__index(self, key)
-  local store = rawget(self, STORE)
+  local store = self[STORE]
   local at = store.index[key]
   if at then return store.values[at] end
   if key ~= "_metadata" then return nil end
@@ -35,7 +36,7 @@ function meta.__index(self, key)
 end
 
 function meta.__newindex(self, key, value)
-  local store = rawget(self, STORE)
+  local store = self[STORE]
   if key == "_metadata" and not store.index[key] then
     store.metadata = value
   elseif store.write then
@@ -48,20 +49,20 @@ function meta.__newindex(self, key, value)
   end
 end
 
-function meta.__len(self) return rawget(self, STORE).count end
+function meta.__len(self) return self[STORE].count end
 
 -- Deleting the entry one stands on is allowed: the position goes on, not the key.
 function meta.__pairs(self)
-  local store, at = rawget(self, STORE), 0
-  local keys, values = store.keys, store.values
-  return function()
+  local at = 0 -- all that the iterator closes over: each variable would take an allocation
+  return function(store)
+    local keys = store.keys
     local key
     repeat
       at = at + 1
       key = keys[at]
     until key ~= nil or at > store.used
-    return key, values[at]
-  end
+    return key, store.values[at]
+  end, self[STORE]
 end
 
 function meta.__tostring(self)
@@ -90,10 +91,10 @@ end
 
 --- Assignments to a map made by a module go to the module: write(key, value) returns whether the
 -- module has the key now, and what it holds there.
-function ordered.on_write(map, write) rawget(map, STORE).write = write end
+function ordered.on_write(map, write) map[STORE].write = write end
 
 --- Puts a key with any value, nil included, at the end.
-function ordered.put(map, key, value) set(rawget(map, STORE), key, value) end
+function ordered.put(map, key, value) set(map[STORE], key, value) end
 
 function ordered.is(value) return type(value) == "table" and rawget(value, STORE) ~= nil end
 
