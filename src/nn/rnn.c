@@ -10,7 +10,7 @@
 #include "cpu/recurrence.h"
 #include "nn/module.h"
 #include "nn/reset.h"
-#include "ops/op.h"
+#include "ops/formula.h"
 
 enum { STATES = 2 }; /* h, and c of an LSTM */
 
@@ -23,61 +23,23 @@ static int states_of(luc_cell kind) {
   return kind == LUC_CELL_LSTM ? 2 : 1;
 }
 
-/* ---- small operators ---- */
-
-static luc_status linear(luc_context *ctx, luc_tensor *x, luc_tensor *weight, luc_tensor *bias,
-                         luc_tensor **out) {
-  return luc__op1(ctx, LUC_OP_linear, out,
-                  LUC_ARGS(luc_v_tensor(x), luc_v_tensor(weight), luc_v_tensor(bias)));
-}
-
-static luc_status join(luc_context *ctx, luc_opid op, luc_tensor **list, int n, int64_t dim,
-                       luc_tensor **out) {
-  return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensors(list, n), luc_v_int(dim)));
-}
-
-/* *t becomes what the operator makes of these arguments. */
-static luc_status become(luc_context *ctx, luc_tensor **t, luc_opid op, luc_value *args, int n) {
-  luc_tensor *made;
-  LUC_TRY(luc__op1(ctx, op, &made, args, n));
-  luc_tensor_release(ctx, *t);
-  *t = made;
-  return LUC_OK;
-}
-
-static luc_status swap_first_dims(luc_context *ctx, luc_tensor **t) {
-  return become(ctx, t, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(*t), luc_v_int(0), luc_v_int(1)));
-}
-
-/* Adds a dimension of one element, or takes it away. */
-static luc_status batch_dim(luc_context *ctx, luc_tensor **t, int64_t dim, bool add) {
-  luc_value where = add ? luc_v_int(dim) : luc_v_ints(&dim, 1);
-  return become(ctx, t, add ? LUC_OP_unsqueeze : LUC_OP_squeeze, LUC_ARGS(luc_v_tensor(*t), where));
-}
-
-static luc_status reshape(luc_context *ctx, luc_tensor **t, int ndim, const int64_t *sizes) {
-  return become(ctx, t, LUC_OP_reshape, LUC_ARGS(luc_v_tensor(*t), luc_v_ints(sizes, ndim)));
-}
-
-static luc_status zeros(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t m, luc_tensor **out) {
-  int64_t sizes[2] = {n, m};
+static luc_tensor *zeros(luc_formula *f, luc_dtype dtype, int64_t n, int64_t m) {
+  luc_tensor *t = NULL;
   luc_scalar nought = {LUC_SCALAR_INT, {.i = 0}};
-  LUC_TRY(luc__tensor_empty(ctx, dtype, 2, sizes, out));
-  return luc__fill(ctx, *out, nought);
+  if (f->status == LUC_OK) f->status = luc__tensor_empty(f->ctx, dtype, 2, (int64_t[]){n, m}, &t);
+  if (f->status == LUC_OK) f->status = luc__fill(f->ctx, t, nought);
+  return luc__f_own(f, t);
 }
 
 /* ---- one layer in one direction ---- */
 
 /* The input's share of the gates with the biases that are simply added: a GRU resets the state's
  * share of its third gate together with its bias. */
-static luc_status share_of_input(luc_context *ctx, const cell *c, luc_tensor *x,
-                                 luc_tensor **gates) {
+static luc_tensor *share_of_input(luc_formula *f, const cell *c, luc_tensor *x) {
   luc_tensor *bias = c->b_ih;
-  if (bias == NULL || c->kind == LUC_CELL_GRU) return linear(ctx, x, c->w_ih, bias, gates);
-  LUC_TRY(luc__binary(ctx, LUC_OP_add, c->b_ih, c->b_hh, &bias));
-  luc_status status = linear(ctx, x, c->w_ih, bias, gates);
-  luc_tensor_release(ctx, bias);
-  return status;
+  if (bias && c->kind != LUC_CELL_GRU) bias = luc__f2(f, LUC_OP_add, bias, c->b_hh);
+  return luc__f_call(f, LUC_OP_linear,
+                     LUC_ARGS(luc_v_tensor(x), luc_v_tensor(c->w_ih), luc_v_tensor(bias)));
 }
 
 /* Rows of all steps x [rows, in] through the cell: *y [rows, out] is all h, `after` the last
@@ -85,18 +47,18 @@ static luc_status share_of_input(luc_context *ctx, const cell *c, luc_tensor *x,
 static luc_status run_cell(luc_context *ctx, const cell *c, luc_tensor *x, const luc_value *sizes,
                            bool reverse, luc_tensor *const *state, luc_tensor **y,
                            luc_tensor **after) {
-  luc_tensor *gates;
+  luc_formula f = luc__formula(ctx);
   luc_value out[LUC_MAX_RESULTS];
-  LUC_TRY(share_of_input(ctx, c, x, &gates));
+  luc_tensor *gates = share_of_input(&f, c, x);
   luc_tensor *b_hh = c->kind == LUC_CELL_GRU ? c->b_hh : NULL;
-  luc_status status = luc_call(
-      ctx, LUC_OP_recurrence,
-      LUC_ARGS(luc_v_tensor(gates), luc_v_tensor(state[0]), luc_v_tensor(state[1]),
-               luc_v_tensor(c->w_hh), luc_v_tensor(b_hh), luc_v_tensor(c->w_hr), luc_v_int(c->kind),
-               *sizes, luc_v_bool(reverse), luc_v_bool(ctx->grad_mode)),
-      out);
-  luc_tensor_release(ctx, gates);
-  LUC_TRY(status);
+  if (f.status == LUC_OK)
+    f.status = luc_call(ctx, LUC_OP_recurrence,
+                        LUC_ARGS(luc_v_tensor(gates), luc_v_tensor(state[0]),
+                                 luc_v_tensor(state[1]), luc_v_tensor(c->w_hh), luc_v_tensor(b_hh),
+                                 luc_v_tensor(c->w_hr), luc_v_int(c->kind), *sizes,
+                                 luc_v_bool(reverse), luc_v_bool(ctx->grad_mode)),
+                        out);
+  LUC_TRY(luc__f_end(&f, NULL, NULL));
   *y = out[0].as.tensor;
   for (int s = 0; s < states_of(c->kind); s++) after[s] = out[1 + s].as.tensor;
   for (int i = 1 + STATES; i < 5; i++) luc__value_release(ctx, &out[i]);
@@ -316,31 +278,32 @@ static luc_status check_state(luc_context *ctx, const call *c, const luc_tensor 
 /* ---- calls of whole layers ---- */
 
 static luc_status take_state(luc_context *ctx, call *c, luc_tensor *given, int which) {
+  luc_formula f = luc__formula(ctx);
   if (given == NULL) {
     int64_t size = which == 0 ? output_size(&c->s) : c->s.hidden;
-    return zeros(ctx, c->x->dtype, c->batch, size, &c->zero[which]);
+    return luc__f_end(&f, zeros(&f, c->x->dtype, c->batch, size), &c->zero[which]);
   }
   LUC_TRY(check_state(ctx, c, given, which));
-  luc_tensor *t = luc_tensor_retain(given);
-  luc_status status = c->unbatched ? batch_dim(ctx, &t, 1, true) : LUC_OK;
-  if (status == LUC_OK)
-    status =
-        luc_call(ctx, LUC_OP_unbind, LUC_ARGS(luc_v_tensor(t), luc_v_int(0)), &c->states[which]);
-  luc_tensor_release(ctx, t);
-  return status;
+  if (c->unbatched) given = luc__f_unsqueeze(&f, given, 1);
+  if (f.status == LUC_OK)
+    f.status = luc_call(ctx, LUC_OP_unbind, LUC_ARGS(luc_v_tensor(given), luc_v_int(0)),
+                        &c->states[which]);
+  return luc__f_end(&f, NULL, NULL);
 }
 
 /* [T, N, in] as rows of T steps. */
-static luc_status lay_out(luc_context *ctx, call *c) {
-  if (c->unbatched) LUC_TRY(batch_dim(ctx, &c->x, 1, true)); /* batch_first or not */
-  if (c->s.batch_first && !c->unbatched) LUC_TRY(swap_first_dims(ctx, &c->x));
-  int64_t steps = c->x->sizes[0];
-  c->batch = c->x->sizes[1];
+static luc_status lay_out(luc_context *ctx, call *c, luc_tensor *x) {
+  const bool batch_first = c->s.batch_first && !c->unbatched;
+  int64_t steps = x->sizes[batch_first];
+  c->batch = c->unbatched ? 1 : x->sizes[!batch_first];
   c->even = luc__alloc(ctx, luc__mul_size((size_t)steps, sizeof *c->even));
   if (c->even == NULL) return LUC_ERR_MEMORY;
   for (int64_t i = 0; i < steps; i++) c->even[i] = c->batch;
   c->sizes = luc_v_ints(c->even, (int)steps);
-  return reshape(ctx, &c->x, 2, (int64_t[]){steps * c->batch, c->s.input});
+  luc_formula f = luc__formula(ctx);
+  if (batch_first) x = luc__f_transpose(&f, x, 0, 1);
+  x = luc__f_reshape(&f, x, 2, (int64_t[]){steps * c->batch, c->s.input});
+  return luc__f_end(&f, x, &c->x);
 }
 
 static luc_status begin(luc_context *ctx, call *c, luc_value *args) {
@@ -349,10 +312,12 @@ static luc_status begin(luc_context *ctx, call *c, luc_value *args) {
   LUC_TRY(check_input(ctx, c, x, c->packed));
   if (c->packed) LUC_TRY(check_packing(ctx, c, x, &args[2]));
   c->unbatched = !c->packed && x->ndim == 2;
-  c->x = luc_tensor_retain(x);
   c->sizes = args[2];
   c->batch = c->packed && c->sizes.n > 0 ? c->sizes.as.ints[0] : 0;
-  if (!c->packed) LUC_TRY(lay_out(ctx, c));
+  if (c->packed)
+    c->x = luc_tensor_retain(x);
+  else
+    LUC_TRY(lay_out(ctx, c, x));
   LUC_CHECK(ctx, c->sizes.n > 0, LUC_ERR_SHAPE,
             "%s: Expected sequence length to be larger than 0 in RNN", c->m->cls->core->name);
   int n = states_of(c->s.kind);
@@ -399,7 +364,7 @@ static luc_status run_layer(luc_context *ctx, call *c, int64_t layer, luc_tensor
     for (int s = 0; s < nstates; s++) last[s][at] = after[s];
   }
   if (n == 2)
-    LUC_GO(join(ctx, LUC_OP_cat, y, 2, -1, &out));
+    LUC_GO(luc__op1(ctx, LUC_OP_cat, &out, LUC_ARGS(luc_v_tensors(y, 2), luc_v_int(-1))));
   else
     out = luc_tensor_retain(y[0]);
   luc_tensor_release(ctx, c->x);
@@ -410,37 +375,41 @@ done:
 }
 
 static luc_status drop_out(luc_context *ctx, call *c) {
-  return become(ctx, &c->x, LUC_OP_dropout,
-                LUC_ARGS(luc_v_tensor(c->x), luc_v_float(c->s.dropout), luc_v_bool(true)));
+  luc_tensor *x = c->x;
+  luc_status status =
+      luc__op1(ctx, LUC_OP_dropout, &c->x,
+               LUC_ARGS(luc_v_tensor(x), luc_v_float(c->s.dropout), luc_v_bool(true)));
+  luc_tensor_release(ctx, x);
+  return status;
 }
 
 /* The results: output, and h_n or a list of h_n and c_n. */
 static luc_status finish(luc_context *ctx, call *c, luc_tensor **last[STATES], luc_outputs *out) {
   int n = (int)c->s.layers * directions(&c->s), nstates = states_of(c->s.kind);
-  luc_tensor *state[STATES] = {0}, **list = NULL;
-  luc_status status = LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *y = c->x, *state[STATES] = {0}, **list = NULL;
   if (!c->packed) {
-    int64_t sizes[3] = {c->sizes.n, c->batch, c->x->sizes[1]};
+    int64_t sizes[3] = {c->sizes.n, c->batch, y->sizes[1]};
     if (c->unbatched) sizes[1] = sizes[2];
-    LUC_GO(reshape(ctx, &c->x, c->unbatched ? 2 : 3, sizes));
-    if (c->s.batch_first && !c->unbatched) LUC_GO(swap_first_dims(ctx, &c->x));
+    y = luc__f_reshape(&f, y, c->unbatched ? 2 : 3, sizes);
+    if (c->s.batch_first && !c->unbatched) y = luc__f_transpose(&f, y, 0, 1);
   }
   for (int s = 0; s < nstates; s++) {
-    LUC_GO(join(ctx, LUC_OP_stack, last[s], n, 0, &state[s]));
-    if (c->unbatched) LUC_GO(batch_dim(ctx, &state[s], 1, false));
+    state[s] = luc__f_call(&f, LUC_OP_stack, LUC_ARGS(luc_v_tensors(last[s], n), luc_v_int(0)));
+    if (c->unbatched) state[s] = luc__f_squeeze(&f, state[s], 1);
   }
-  if (nstates == 2) {
+  if (nstates == 2 && f.status == LUC_OK) {
     list = luc__alloc(ctx, sizeof state);
-    if (list == NULL) LUC_GO(LUC_ERR_MEMORY);
-    memcpy(list, state, sizeof state);
+    if (list == NULL) f.status = LUC_ERR_MEMORY;
   }
-  *out = (luc_outputs){
-      2, {luc_v_tensor(c->x), list != NULL ? luc_v_tensors(list, 2) : luc_v_tensor(state[0])}};
-  c->x = NULL;
-  return LUC_OK;
-done:
-  for (int s = 0; s < nstates; s++) luc_tensor_release(ctx, state[s]);
-  return status;
+  if (f.status == LUC_OK) {
+    for (int s = 0; s < nstates; s++) luc__retain(state[s]);
+    if (list != NULL) memcpy(list, state, sizeof state);
+    *out = (luc_outputs){2,
+                         {luc_v_tensor(luc__retain(y)),
+                          list != NULL ? luc_v_tensors(list, 2) : luc_v_tensor(state[0])}};
+  }
+  return luc__f_end(&f, NULL, NULL);
 }
 
 luc_status luc__rnn_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
@@ -499,49 +468,41 @@ static luc_status check_cell_state(luc_context *ctx, const char *who, const spec
   return LUC_OK;
 }
 
-/* The state a cell begins with, [N, hidden], a new reference. */
-static luc_status cell_state(luc_context *ctx, const char *who, const spec *s, luc_tensor *x,
-                             luc_tensor *given, int which, luc_tensor **out) {
-  if (given == NULL) return zeros(ctx, x->dtype, x->ndim == 2 ? x->sizes[0] : 1, s->hidden, out);
-  LUC_TRY(check_cell_state(ctx, who, s, x, given, which));
-  *out = luc_tensor_retain(given);
-  return x->ndim == 2 ? LUC_OK : batch_dim(ctx, out, 0, true);
-}
-
 luc_status luc__rnn_cell_forward(luc_context *ctx, luc_module *m, luc_value *args,
                                  luc_outputs *out) {
   spec s = read_spec(m);
   const char *who = m->cls->core->name;
-  luc_tensor *x = args[0].as.tensor, *rows = NULL, *y = NULL, *state[STATES] = {0};
-  luc_tensor *after[STATES] = {0};
-  bool list = args[1].kind == LUC_TENSORS;
+  luc_tensor *x = args[0].as.tensor, *y = NULL, *state[STATES] = {0}, *after[STATES] = {0};
+  bool list = args[1].kind == LUC_TENSORS, batched = x->ndim == 2;
   int n = states_of(s.kind);
   cell c = {.kind = s.kind,
             .b_ih = luc_module_tensor(m, "bias_ih"),
             .b_hh = luc_module_tensor(m, "bias_hh")};
-  luc_status status = LUC_OK;
-  LUC_GO(check_cell_input(ctx, who, &s, x));
-  LUC_GO(luc__module_need(ctx, m, "weight_ih", &c.w_ih));
-  LUC_GO(luc__module_need(ctx, m, "weight_hh", &c.w_hh));
+  LUC_TRY(check_cell_input(ctx, who, &s, x));
+  LUC_TRY(luc__module_need(ctx, m, "weight_ih", &c.w_ih));
+  LUC_TRY(luc__module_need(ctx, m, "weight_hh", &c.w_hh));
   LUC_CHECK(ctx, !list || args[1].n == n, LUC_ERR_VALUE,
             "%s: hx must be a list of 2 tensors (got %d)", who, args[1].n);
+  for (int k = 0; k < n; k++) {
+    state[k] = list ? args[1].as.tensors[k] : luc_as_tensor(&args[1]);
+    if (state[k] != NULL) LUC_TRY(check_cell_state(ctx, who, &s, x, state[k], k));
+  }
+  luc_formula f = luc__formula(ctx);
   for (int k = 0; k < n; k++)
-    LUC_GO(cell_state(ctx, who, &s, x, list ? args[1].as.tensors[k] : luc_as_tensor(&args[1]), k,
-                      &state[k]));
-  rows = luc_tensor_retain(x);
-  if (x->ndim == 1) LUC_GO(batch_dim(ctx, &rows, 0, true));
-  luc_value sizes = luc_v_ints(&rows->sizes[0], 1);
-  LUC_GO(run_cell(ctx, &c, rows, &sizes, false, state, &y, after));
-  for (int k = 0; x->ndim == 1 && k < n; k++) LUC_GO(batch_dim(ctx, &after[k], 0, false));
-  out->n = n;
-  for (int k = 0; k < n; k++) {
-    out->v[k] = luc_v_tensor(after[k]);
-    after[k] = NULL;
+    if (state[k] == NULL)
+      state[k] = zeros(&f, x->dtype, batched ? x->sizes[0] : 1, s.hidden);
+    else if (!batched)
+      state[k] = luc__f_unsqueeze(&f, state[k], 0);
+  if (!batched) x = luc__f_unsqueeze(&f, x, 0);
+  if (f.status == LUC_OK) {
+    luc_value sizes = luc_v_ints(&x->sizes[0], 1);
+    f.status = run_cell(ctx, &c, x, &sizes, false, state, &y, after);
   }
-done:
-  LUC_RELEASE(ctx, rows, y);
+  luc__f_own(&f, y);
   for (int k = 0; k < n; k++) {
-    LUC_RELEASE(ctx, state[k], after[k]);
+    luc__f_own(&f, after[k]);
+    if (!batched) after[k] = luc__f_squeeze(&f, after[k], 0);
   }
-  return status;
+  if (f.status == LUC_OK) out->n = n;
+  return luc__f_results(&f, n, after, out->v);
 }
