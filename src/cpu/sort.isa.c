@@ -48,17 +48,17 @@ static void fill_keys(const void *x, luc_dtype dtype, int64_t at, int64_t step, 
 }
 
 #define FIND(T, key)                                                                               \
-  for (int64_t left = m, half; left > 0; left -= half) {                                           \
-    half = left > 1 ? left / 2 : 1;                                                                \
+  for (int64_t most = m; most > 0; most /= 2)                                                      \
     for (int64_t k = 0; k < n; k++) {                                                              \
-      const T v = ((const T *)x)[at[k] + half - 1];                                                \
-      const uint64_t bound = (key);                                                                \
-      at[k] += half & -(int64_t)(right ? bound <= keys[k] : bound < keys[k]);                      \
+      const T v = ((const T *)x)[left[k] > 0 ? at[k] + left[k] / 2 : 0];                           \
+      luc__halve(luc__bound_key(key, nan), keys[k], right, &at[k], &left[k]);                      \
     }                                                                                              \
-  }                                                                                                \
   break
 static void pass_bounds(const void *x, luc_dtype dtype, int64_t m, const uint64_t *keys, int64_t n,
                         bool right, int64_t *restrict at) {
+  const luc_nan_key nan = luc__nan_key(dtype);
+  int64_t left[LUC_SEARCH_AHEAD];
+  for (int64_t k = 0; k < n; k++) left[k] = m;
   BY_DTYPE(FIND)
 }
 

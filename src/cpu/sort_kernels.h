@@ -4,7 +4,7 @@
 
 #include "tensor/dtype.h"
 
-enum { LUC_SORT_BLOCK = 16, LUC_SORT_SHORT = 64, LUC_SORT_BESIDE = 32 };
+enum { LUC_SORT_BLOCK = 16, LUC_SORT_SHORT = 64, LUC_SORT_BESIDE = 32, LUC_SEARCH_AHEAD = 16 };
 
 /* Lines of up to LUC_SORT_SHORT elements beside each other, and where in its line each was. */
 typedef struct luc_sort_short {
@@ -16,8 +16,8 @@ typedef struct luc_sort_kernels {
   /* keys[i] = the key of x[at + i * step], with flip's bits turned */
   void (*keys)(const void *x, luc_dtype dtype, int64_t at, int64_t step, int64_t n, uint64_t flip,
                uint64_t *keys);
-  /* Each of n at passes over those of m sorted elements from x[at] on that go before its key;
-   * right: or are equal. */
+  /* Each of n at (LUC_SEARCH_AHEAD at most) passes over those of m sorted elements from x[at] on
+   * that go before its key; right: or are equal. */
   void (*pass_bounds)(const void *x, luc_dtype dtype, int64_t m, const uint64_t *keys, int64_t n,
                       bool right, int64_t *at);
   /* Passes over whole blocks from j on with no key below limit. */
@@ -28,6 +28,35 @@ typedef struct luc_sort_kernels {
    * to a multiple of 32, what is beside the lines is moved as well. */
   void (*sort_short)(luc_sort_short *lines, int64_t n, int64_t first, int64_t m);
 } luc_sort_kernels;
+
+/* NaN's key. Where it is a bound it goes before every number, where it is looked for after every
+ * bound, as in PyTorch, which goes on behind a bound unless that is above. */
+typedef struct luc_nan_key {
+  uint64_t key, numbers; /* numbers: all bits where nothing is NaN */
+} luc_nan_key;
+
+static inline luc_nan_key luc__nan_key(luc_dtype dtype) {
+  return (luc_nan_key){dtype == LUC_FLOAT64 ? UINT64_MAX : UINT32_MAX,
+                       -(uint64_t)!luc__dtype_is_float(dtype)};
+}
+
+static inline uint64_t luc__bound_key(uint64_t key, luc_nan_key nan) {
+  return key & (nan.numbers | -(uint64_t)(key != nan.key));
+}
+
+/* Is a bound before the place of a key? */
+static inline bool luc__is_before(uint64_t bound, uint64_t key, const bool right) {
+  return right ? bound <= key : bound < key;
+}
+
+/* Goes on in half of the `left` bounds from `at` on, if there are any: `bound` is the middle one.
+ * In no order, they give what PyTorch finds by the same halves. */
+static inline void luc__halve(uint64_t bound, uint64_t key, const bool right, int64_t *at,
+                              int64_t *left) {
+  const int64_t half = *left / 2, behind = luc__is_before(bound, key, right) & (*left > 0);
+  *at += (half + 1) & -behind;
+  *left = half - (behind & ~*left & 1);
+}
 
 extern const luc_sort_kernels luc__sort_base, luc__sort_avx2, luc__sort_avx512;
 

@@ -119,6 +119,49 @@ describe("a long line", function()
     end
   end)
 
+  -- PyTorch goes on behind a bound unless that is not below (right: above), which NaN never is.
+  local function halved(bounds, value, right)
+    local low, high = 1, #bounds + 1
+    while low < high do
+      local middle = (low + high) // 2
+      local above = bounds[middle] >= value
+      if right then above = bounds[middle] > value end
+      if above then high = middle else low = middle + 1 end
+    end
+    return low
+  end
+
+  it("is searched by halves in PyTorch's order, whatever it holds", function()
+    local nan = 0 / 0
+    local function check(bounds, values, right)
+      local want = {}
+      for i, v in ipairs(values:tolist()) do want[i] = halved(bounds:tolist(), v, right) end
+      local few = lucerna.searchsorted(bounds:unsqueeze(1), values:unsqueeze(1), { right = right })
+      assert.same(want, lucerna.searchsorted(bounds, values, { right = right }):tolist())
+      assert.same(want, few[1]:tolist())
+      assert.same(want[1], lucerna.searchsorted(bounds:unsqueeze(1), values[{ { 1, 1 } }]
+        :unsqueeze(1), { right = right }):item())
+    end
+    for _, right in ipairs { false, true } do
+      for _, dtype in ipairs { "float32", "float64", "float16", "bfloat16", "int64" } do
+        for m = 0, 40 do
+          local x, y = lucerna.randint(0, 9, { m }), lucerna.randint(-1, 10, { 37 })
+          if m % 2 == 0 then x = x:sort() end
+          x, y = x:to(lucerna[dtype]), y:to(lucerna[dtype])
+          check(x, y, right)
+          if dtype ~= "int64" then
+            for _ = 1, m // 4 do x[lucerna.randint(1, m + 1, {}):item()] = nan end
+            y[1], y[3], y[36] = nan, math.huge, -math.huge
+            check(x, y, right)
+          end
+        end
+      end
+      local sorted = lucerna.cat { lucerna.arange(3000.), lucerna.full({ 100 }, nan) }
+      check(sorted, lucerna.tensor { 1500., nan, 2999, 3000 }, right)
+      check(sorted, lucerna.tensor { nan }, right)
+    end
+  end)
+
   it("gathers along lines of elements far apart", function()
     local x = lucerna.randn(130, 300):t()
     for _, rows in ipairs { 299, 300 } do
