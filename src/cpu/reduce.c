@@ -26,7 +26,7 @@ enum {
   PARTS_FROM = 3 << 15,
   SHARES = 8,
   ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
-  MANY = 1 << 12,    /* rows of two or three columns that are added side by side */
+  MANY = 1 << 12,    /* rows of three columns that are added side by side */
   TURNED = 16 << 10, /* short runs are turned, so many bytes at a time, */
   FEW = 16,          /* where at least so many lie side by side; */
   TINY = 16,         /* others than these may go by themselves, */
@@ -376,9 +376,9 @@ static void choose_way(rd_job *job, luc_dtype dtype) {
   job->size = size;
   job->block = BLOCK;
   job->side_by_side = false;
-  /* Two or three columns that their kernel adds up as many. */
+  /* Two or three columns that their kernel adds up as one run or as many. */
   const bool narrow = side >= 2 && job->what->op == LUC_RD_sum && job->native &&
-                      kept_step == size && apart == side * size && run >= MANY;
+                      kept_step == size && apart == side * size && (side == 2 || run >= MANY);
   if (((side >= 4 || narrow) && kept_step < step && kept_step != 0) || (few && !even)) {
     job->way = BY_ROWS;
     job->direct = job->native && job->kept.strides[0][0] == size;
