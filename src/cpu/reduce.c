@@ -45,6 +45,7 @@ typedef struct rd_job {
   luc_compute compute;
   luc_load_fn load;
   rd_way way;
+  int64_t times;     /* how often what is folded was there: along strides of 0 */
   bool native;       /* memory is of the kernel's type, */
   bool direct;       /* and folded as it lies */
   bool side_by_side; /* short runs, by a kernel for them */
@@ -227,8 +228,9 @@ static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t beg
 /* Multiplies instead of dividing where the result, as it is stored, is the same. */
 static void finish(const rd_job *job, luc_dtype dtype, int64_t *state, int64_t n) {
   const luc_ew_kernel *kernels = job->kernels->elementwise;
-  const double by = job->what->divide, inverse = 1 / by;
-  const bool same = dtype != LUC_FLOAT64 || frexp(by, &(int){0}) == 0.5;
+  const double divide = job->what->divide, times = (double)job->times;
+  const double by = divide / times, inverse = times / divide;
+  const bool same = dtype != LUC_FLOAT64 || divide == 1 || frexp(by, &(int){0}) == 0.5;
   const void *in[] = {state, same ? &inverse : &by};
   const unsigned second = 2;
   static const luc_ew_params none;
@@ -246,6 +248,8 @@ static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, state
     for (int64_t i = 0; i < n; i++) memcpy(&s->a[i], &(double){NAN}, sizeof s->a[i]);
   if (type == LUC_COMPUTE_F64 && (var ? what->b : what->a))
     finish(job, (luc_dtype)(var ? what->b : what->a)->dtype, var ? s->b : s->a, n);
+  for (int64_t i = 0; type == LUC_COMPUTE_I64 && job->times != 1 && i < n; i++)
+    s->a[i] = (int64_t)((uint64_t)s->a[i] * (uint64_t)job->times);
   if (what->a) job->copy->store[type][what->a->dtype](c->ptr[1], job->kept.strides[1][0], s->a, n);
   if (positions) type = LUC_COMPUTE_I64;
   if (what->b) job->copy->store[type][what->b->dtype](c->ptr[2], job->kept.strides[2][0], s->b, n);
@@ -333,7 +337,15 @@ static void add_dim(luc_nest *nest, int operand, int d, const luc_tensor *t, int
   nest->strides[operand][d] = t ? t->strides[own] * size : 0;
 }
 
-/* Splits the dimensions, innermost first, between the two nests. */
+/* What elements make once they make as often as they are there, or so many times. */
+static bool folds_once(luc_rd op, bool *adds) {
+  *adds = op == LUC_RD_sum || op == LUC_RD_nansum || op == LUC_RD_sumsq || op == LUC_RD_sumabs ||
+          op == LUC_RD_count;
+  return *adds || op == LUC_RD_max || op == LUC_RD_min || op == LUC_RD_all || op == LUC_RD_any;
+}
+
+/* Splits the dimensions, innermost first, between the two nests. Along strides of 0 there is one
+ * element. */
 static void split(rd_job *job) {
   const luc_reduction_job *what = job->what;
   const luc_tensor *in = what->in, *outs[] = {what->a, what->b};
@@ -342,8 +354,14 @@ static void split(rd_job *job) {
   *reduced = (luc_nest){.count = 1, .numel = 1};
   kept->base[0] = reduced->base[0] = in->data;
   for (int i = 0; i < 2; i++) kept->base[i + 1] = outs[i] ? outs[i]->data : NULL;
+  bool adds, once = folds_once(what->op, &adds);
+  job->times = 1;
   for (int d = in->ndim - 1; d >= 0; d--) {
     bool gone = what->dims >> d & 1;
+    if (gone && once && in->strides[d] == 0 && in->sizes[d] > 1) {
+      if (adds) job->times *= in->sizes[d];
+      continue;
+    }
     luc_nest *nest = gone ? reduced : kept;
     int at = nest->ndim++;
     nest->sizes[at] = in->sizes[d];
@@ -494,6 +512,6 @@ bool luc__any_zero(luc_context *ctx, const luc_tensor *t) {
   if (t->numel == 0) return false;
   atomic_init(&search.found, false);
   setup(ctx, &search.job, &what);
-  luc__parallel_for(ctx, t->numel, GRAIN, find_zero, &search);
+  luc__parallel_for(ctx, search.job.reduced.numel, GRAIN, find_zero, &search);
   return atomic_load(&search.found);
 }

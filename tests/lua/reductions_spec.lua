@@ -140,6 +140,26 @@ describe("a reduction", function()
       end
     end
   end)
+
+  it("of what is expanded is that of a copy", function()
+    for _, dtype in ipairs { "float32", "float64", "bfloat16", "int64", "uint8", "bool" } do
+      local x = lucerna.arange(0, 6):reshape(2, 1, 3, 1):to(lucerna[dtype]):expand(2, 5, 3, 4)
+      local copy, all = x:contiguous(), { "sum", "amax", "amin", "prod", "all", "any", "nansum" }
+      for _, op in ipairs(all) do
+        for _, dim in ipairs { 1, 2, 3, 4 } do
+          assert.same(copy[op](copy, dim):tolist(), x[op](x, dim):tolist(), op .. dtype .. dim)
+        end
+      end
+      assert.equal(copy:sum():item(), x:sum():item())
+      if dtype ~= "bool" then assert.equal(copy:argmax():item(), x:argmax():item()) end
+      assert.same(copy:count_nonzero({ 2, 3 }):tolist(), x:count_nonzero({ 2, 3 }):tolist())
+      if x:is_floating_point() then
+        for _, op in ipairs { "mean", "var", "norm" } do
+          parity.close(x[op](x, { dim = { 2, 4 } }), copy[op](copy, { dim = { 2, 4 } }))
+        end
+      end
+    end
+  end)
 end)
 
 -- The running folds and the last places of extremes of each row of a table.
