@@ -79,13 +79,6 @@ static void job_init(luc_context *ctx, job *j, const luc_conv *c) {
   j->out_channels = c->out_channels;
 }
 
-/* Scratch for one piece, in bytes: stretches, `buffer` and `panel` elements. */
-static size_t scratch_size(const job *j, int64_t buffer, int64_t panel) {
-  size_t count = (size_t)(j->plan.panel / j->plan.out[2] + 4 + j->plan.phases[2]);
-  size_t stretches = count * 4 * sizeof(int64_t) + 128;
-  return stretches + luc__mul_size((size_t)(buffer + panel + 4 * LUC_CONV_SLACK), j->size);
-}
-
 static const void *offset(const job *j, const char *p, int64_t elements) {
   return p ? p + elements * (int64_t)j->size : NULL;
 }
@@ -151,7 +144,8 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
   j.chunks = luc__cuts(p->filters, j.chunk);
   plan_direct(p, j.chunk);
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
-  const size_t scratch = scratch_size(&j, p->channels * p->plane, j.chunk * p->panel);
+  const int64_t elements = p->channels * p->plane + j.chunk * p->panel + 4 * LUC_CONV_SLACK;
+  const size_t scratch = luc__mul_size((size_t)elements, j.size) + (size_t)luc__conv_tables(p);
   luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
   luc__conv_plan_free(ctx, &j.plan);
   return status;
@@ -332,7 +326,7 @@ static size_t weight_scratch(const job *j) {
     elements += 2 * lanes * LUC_CONV_PLACES + filters * j->chunk * p->taps;
   else
     elements += p->filters * p->places;
-  return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_weight_tables(p);
+  return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_tables(p);
 }
 
 static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool exact, const void *x,

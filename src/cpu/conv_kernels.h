@@ -137,9 +137,9 @@ static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int6
   return z * c->stride[0] * c->depth_size + y * c->pitch + x;
 }
 
-/* Bytes of the weight gradient's tables, before its sums, which stay where they are though the last
- * images may be fewer. */
-static inline int64_t luc__conv_weight_tables(const luc_conv_plan *c) {
+/* Bytes of a piece's tables, before the elements of its scratch, which stay where they are though
+ * the last images may be fewer. */
+static inline int64_t luc__conv_tables(const luc_conv_plan *c) {
   int64_t count = c->images * c->out[0] * 2 + c->phases[2] * 3 + c->places;
   return (count * (int64_t)sizeof(int64_t) + 63) / 64 * 64;
 }

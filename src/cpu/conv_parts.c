@@ -189,7 +189,7 @@ static luc_status deal_parts(luc_context *ctx, job *j) {
   const int64_t all = j->batch * j->groups * j->bands;
   const int64_t grain = LUC_CONV_PIECE / (work_of(j) / j->bands + 1024) + 1;
   size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
-  bytes += (size_t)luc__conv_weight_tables(p);
+  bytes += (size_t)luc__conv_tables(p);
   return luc__parallel_scratch(ctx, all, grain, bytes, pieces, j);
 }
 

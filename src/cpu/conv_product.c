@@ -156,7 +156,7 @@ static luc_status move_matrix(luc_context *ctx, job *j) {
   const int64_t planes = luc__max64(j->chunk, images);
   const int64_t grain = PIECE_SIZE / (j->chunk * c->taps * images * c->pixels + 1) + 1;
   size_t bytes = luc__mul_size((size_t)(planes * c->plane + 4 * LUC_CONV_SLACK), (size_t)j->size);
-  bytes += (size_t)luc__conv_weight_tables(c);
+  bytes += (size_t)luc__conv_tables(c);
   return luc__parallel_scratch(ctx, pieces, grain, bytes, matrix_pieces, j);
 }
 
