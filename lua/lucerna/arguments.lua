@@ -3,7 +3,6 @@
 
 local core = require "lucerna.core"
 local none = core.none
-local NOTHING = {}
 
 local function distance(a, b)
   local row = {}
@@ -32,13 +31,15 @@ local function is_keywords(value)
   return type(value) == "table" and getmetatable(value) == nil and type(next(value)) == "string"
 end
 
---- arguments(who, names, ...) returns the values in the order of names. Errors are raised at the
--- line of the user's code. A last table with string keys holds keyword arguments.
+--- arguments(who, names, ...) returns the values in the order of names (of one value nothing more).
+-- Errors are raised at the line of the user's code. A last table with string keys holds keyword
+-- arguments.
 return function(who, names, ...)
   local first = ...
-  if select("#", ...) < 2 and names[1] and not is_keywords(first) then -- takes no memory
+  local alone = select("#", ...) < 2 and names[1]
+  if alone and (type(first) ~= "table" or not is_keywords(first)) then -- takes no memory
     if first == none then first = nil end
-    return first, table.unpack(NOTHING, 1, #names - 1)
+    return first
   end
   local given = table.pack(...)
   local values = {}

@@ -54,19 +54,20 @@ end
 -- ---- of one module ----
 
 local methods = {}
+local ALONE, PLACED = { "hook" }, { "hook", "prepend" }
+local CALLED = { "hook", "prepend", "always_call" }
 
 --- register_forward_pre_hook(f, {prepend=}): f(m, args) before forward; args is a packed table.
 -- What it returns (a packed table, an array, or the one argument) replaces the arguments.
 function methods:register_forward_pre_hook(...)
-  local hook, prepend = arguments("register_forward_pre_hook", { "hook", "prepend" }, ...)
+  local hook, prepend = arguments("register_forward_pre_hook", PLACED, ...)
   return add_hook(self, PRE, "register_forward_pre_hook", hook, prepend and PREPEND or 0)
 end
 
 --- register_forward_hook(f, {prepend=, always_call=}): f(m, args, output) after forward.
 -- With always_call it also runs when forward or another hook has failed.
 function methods:register_forward_hook(...)
-  local hook, prepend, always_call =
-    arguments("register_forward_hook", { "hook", "prepend", "always_call" }, ...)
+  local hook, prepend, always_call = arguments("register_forward_hook", CALLED, ...)
   local flags = (prepend and PREPEND or 0) | (always_call and ALWAYS or 0)
   return add_hook(self, FORWARD, "register_forward_hook", hook, flags)
 end
@@ -74,7 +75,7 @@ end
 --- register_full_backward_pre_hook(f, {prepend=}): f(m, grad_output) in the backward pass, before
 -- the gradients with respect to m's results go into m. It may return others.
 function methods:register_full_backward_pre_hook(...)
-  local hook, prepend = arguments("register_full_backward_pre_hook", { "hook", "prepend" }, ...)
+  local hook, prepend = arguments("register_full_backward_pre_hook", PLACED, ...)
   return add_hook(self, FULL_PRE, "register_full_backward_pre_hook", hook, prepend and PREPEND or 0)
 end
 
@@ -82,14 +83,14 @@ end
 -- with respect to m's positional arguments are known. It may return others for grad_input. Nothing
 -- may be changed in place between the hook's identity functions: m's arguments and results.
 function methods:register_full_backward_hook(...)
-  local hook, prepend = arguments("register_full_backward_hook", { "hook", "prepend" }, ...)
+  local hook, prepend = arguments("register_full_backward_hook", PLACED, ...)
   return add_hook(self, FULL, "register_full_backward_hook", hook, prepend and PREPEND or 0)
 end
 
 --- register_backward_hook(f): PyTorch's deprecated kind: f(m, grad_input, grad_output) sees the
 -- gradients of the one operator that made m's first result.
 function methods:register_backward_hook(...)
-  local hook = arguments("register_backward_hook", { "hook" }, ...)
+  local hook = arguments("register_backward_hook", ALONE, ...)
   return add_hook(self, OLD, "register_backward_hook", hook, 0)
 end
 
@@ -127,7 +128,7 @@ local global = {}
 
 --- register_module_forward_pre_hook(f): f(m, args) before every module's forward.
 function global.register_module_forward_pre_hook(...)
-  local hook = arguments("register_module_forward_pre_hook", { "hook" }, ...)
+  local hook = arguments("register_module_forward_pre_hook", ALONE, ...)
   return add_hook(nil, PRE, "register_module_forward_pre_hook", hook, 0)
 end
 
@@ -141,26 +142,26 @@ end
 
 --- register_module_full_backward_pre_hook(f): f(m, grad_output), for every module.
 function global.register_module_full_backward_pre_hook(...)
-  local hook = arguments("register_module_full_backward_pre_hook", { "hook" }, ...)
+  local hook = arguments("register_module_full_backward_pre_hook", ALONE, ...)
   return add_hook(nil, FULL_PRE, "register_module_full_backward_pre_hook", hook, 0)
 end
 
 --- register_module_full_backward_hook(f): f(m, grad_input, grad_output), for every module.
 function global.register_module_full_backward_hook(...)
-  local hook = arguments("register_module_full_backward_hook", { "hook" }, ...)
+  local hook = arguments("register_module_full_backward_hook", ALONE, ...)
   return add_hook(nil, FULL, "register_module_full_backward_hook", hook, 0)
 end
 
 --- register_module_backward_hook(f): the deprecated kind, for every module.
 function global.register_module_backward_hook(...)
-  local hook = arguments("register_module_backward_hook", { "hook" }, ...)
+  local hook = arguments("register_module_backward_hook", ALONE, ...)
   return add_hook(nil, OLD, "register_module_backward_hook", hook, 0)
 end
 
 -- ---- of registration ----
 
 local function add_registration(kind, who, ...)
-  local hook = arguments(who, { "hook" }, ...)
+  local hook = arguments(who, ALONE, ...)
   check.callable(who, "hook", hook)
   local result = handle(nil, core._add_registration_hook(kind, hook))
   result.registration = true
