@@ -175,49 +175,65 @@ bool luc__complex_any_zero(const luc_tensor *t) {
 
 typedef struct products_job {
   luc_complex_fn mul;
-  luc_dtype dtype;
+  luc_complex_fold_fn fold;
   int64_t size, n;
-  bool running;
+  bool wide, running;
   const char *x;
   char *y;
 } products_job;
 
-/* A long row becomes FEW products of its elements. */
-enum { MANY = 128, FEW = 8 };
-static void fold_row(const products_job *j, const char *row, char *folded) {
+/* A row of so many becomes fewer than 2 FEW products of its elements, which are multiplied one by
+ * one in double. Returns how many. */
+enum { MANY = 2 * LUC_COMPLEX_SIDE, FEW = 8 };
+static int64_t fold_row(const products_job *j, const char *row, char *folded) {
   const int64_t size = j->size, step[] = {size, size, size};
-  memcpy(folded, row, (size_t)(MANY * size));
-  for (int64_t i = MANY; i < j->n; i += MANY) {
-    char *const at[] = {folded, folded, (char *)row + i * size};
-    j->mul(at, step, luc__min64(j->n - i, MANY), NULL);
+  const int64_t rest = j->n < MANY ? 0 : j->n % LUC_COMPLEX_SIDE, even = j->n - rest;
+  int64_t n = j->n < MANY ? j->n : LUC_COMPLEX_SIDE;
+  char *const at[] = {folded, folded, (char *)row + even * size};
+  if (n < j->n)
+    j->fold(folded, row, even);
+  else
+    memcpy(folded, row, (size_t)(n * size));
+  j->mul(at, step, rest, NULL);
+  for (int64_t half; (half = n / 2) >= FEW; n -= half) {
+    char *const halves[] = {folded, folded, folded + (n - half) * size};
+    j->mul(halves, step, half, NULL);
   }
-  for (int64_t half = MANY / 2; half >= FEW; half /= 2) {
-    char *const at[] = {folded, folded, folded + half * size};
-    j->mul(at, step, half, NULL);
-  }
+  return n;
+}
+
+static inline void put_parts(char *to, bool wide, double re, double im) {
+  if (wide)
+    memcpy(to, (double[]){re, im}, 2 * sizeof re);
+  else
+    memcpy(to, (float[]){(float)re, (float)im}, 2 * sizeof(float));
 }
 
 static void multiply_row(const products_job *j, const char *from, int64_t n, char *to) {
-  double all[2] = {1, 0}, z[2];
-  for (int64_t i = 0; i < n; i++) {
-    luc__load_complex(from + i * j->size, j->dtype, z);
-    double re = all[0] * z[0] - all[1] * z[1];
-    all[1] = all[0] * z[1] + all[1] * z[0];
-    all[0] = re;
-    if (j->running) luc__store_complex(to + i * j->size, j->dtype, all);
+  double re = 1, im = 0, parts[2];
+  float narrow[2];
+  for (int64_t i = 0; i < n; i++, from += j->size) {
+    if (j->wide)
+      memcpy(parts, from, sizeof parts);
+    else
+      memcpy(narrow, from, sizeof narrow);
+    const double x = j->wide ? parts[0] : (double)narrow[0];
+    const double y = j->wide ? parts[1] : (double)narrow[1];
+    const double all = re;
+    re = all * x - im * y;
+    im = all * y + im * x;
+    if (j->running) put_parts(to + i * j->size, j->wide, re, im);
   }
-  if (!j->running) luc__store_complex(to, j->dtype, all);
+  if (!j->running) put_parts(to, j->wide, re, im);
 }
 
 static void multiply_rows(void *arg, int64_t begin, int64_t end) {
   const products_job *j = arg;
-  char folded[MANY * LUC_MAX_ITEM];
+  _Alignas(64) char folded[MANY * LUC_MAX_ITEM];
   for (int64_t i = begin; i < end; i++) {
     const char *row = j->x + i * j->n * j->size;
-    const bool folds = !j->running && j->n >= 2 * MANY;
-    if (folds) fold_row(j, row, folded);
-    multiply_row(j, folds ? folded : row, folds ? FEW : j->n,
-                 j->y + i * (j->running ? j->n : 1) * j->size);
+    const int64_t n = j->running ? j->n : fold_row(j, row, folded);
+    multiply_row(j, j->running ? row : folded, n, j->y + i * (j->running ? j->n : 1) * j->size);
   }
 }
 
@@ -226,9 +242,10 @@ void luc__complex_products(luc_context *ctx, luc_dtype dtype, int64_t rows, int6
   enum { GRAIN = 1 << 11 };
   const bool wide = dtype == LUC_COMPLEX128;
   products_job j = {luc__kernels(ctx)->complexes[LUC_EW_mul][wide],
-                    dtype,
+                    luc__kernels(ctx)->complex_fold[wide],
                     (int64_t)luc__dtype_size(dtype),
                     n,
+                    wide,
                     running,
                     x,
                     y};

@@ -19,3 +19,4 @@
 const luc_complex_fn LUC_ISA_NAME(luc__complex)[LUC_NUM_EWS][2] = {
 #include "cpu/complex_kernels.def"
 };
+const luc_complex_fold_fn LUC_ISA_NAME(luc__complex_fold)[2] = {fold_f32, fold_f64};

@@ -21,6 +21,12 @@ static inline luc_wide luc__wide(double re, double im) {
   return z;
 }
 
+/* Products of every LUC_COMPLEX_SIDE-th of n numbers, a multiple of as many, without gaps. */
+enum { LUC_COMPLEX_SIDE = 64 };
+typedef void (*luc_complex_fold_fn)(char *products, const char *in, int64_t n);
+extern const luc_complex_fold_fn luc__complex_fold_base[2], luc__complex_fold_avx2[2],
+    luc__complex_fold_avx512[2];
+
 /* Of complex64 and complex128; NULL where complex.c has the kernel. */
 extern const luc_complex_fn luc__complex_base[LUC_NUM_EWS][2], luc__complex_avx2[LUC_NUM_EWS][2],
     luc__complex_avx512[LUC_NUM_EWS][2];

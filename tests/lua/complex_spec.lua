@@ -333,6 +333,16 @@ describe("a product of complex matrices", function()
     local angle = lucerna.linspace(0, 0.01, 700):sum():item()
     assert.near(math.cos(angle), x:prod().real:item(), 1e-4)
     assert.near(math.sin(angle), x:prod().imag:item(), 1e-4)
+    for _, dtype in ipairs { lucerna.complex64, lucerna.complex128 } do
+      for _, n in ipairs { 0, 1, 7, 8, 15, 16, 17, 31, 65, 100, 127, 128, 129, 191, 257, 1000 } do
+        local steps = lucerna.arange(1, n + 1):double() / (n + 1)
+        local rows = lucerna.stack { steps, -steps, steps * 0.5 }
+        local y = lucerna.polar(lucerna.ones(3, n):double(), rows):to(dtype):prod(2)
+        local near = { atol = 2e-5 }
+        parity.close(y.real, rows:sum(2):cos():to(y.real.dtype), near)
+        parity.close(y.imag, rows:sum(2):sin():to(y.real.dtype), near)
+      end
+    end
     local deep = lucerna.arange(1, 257):to(lucerna.complex64):reshape(2, 2, 2, 2, 2, 2, 2, 2) * 1
     assert.equal(256 * 257 / 2, deep:sum().real:item())
     local flat = deep:reshape(256)
