@@ -141,17 +141,24 @@ static void own_value(lua_State *L) {
   lua_replace(L, at);
 }
 
-/* optimizer_fields(t, own, room) -> a copy of t with room for so many fields and with values of its
- * own */
+/* optimizer_fields(t, own, room, but) -> a copy of t with room for so many fields and with values
+ * of its own, without the keys of `but` */
 static int optimizer_fields(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checktype(L, 4, LUA_TTABLE);
   lua_createtable(L, 0, (int)luaL_checkinteger(L, 3));
   lua_replace(L, 3);
-  for (lua_pushnil(L); lua_next(L, 1); lua_rawset(L, 3)) {
+  for (lua_pushnil(L); lua_next(L, 1);) {
+    lua_pushvalue(L, -2);
+    bool taken = lua_rawget(L, 4) == LUA_TNIL;
+    lua_pop(L, taken ? 1 : 2);
+    if (!taken) continue;
     own_value(L);
     lua_pushvalue(L, -2);
     lua_insert(L, -2);
+    lua_rawset(L, 3);
   }
+  lua_settop(L, 3);
   return 1;
 }
 
@@ -368,26 +375,45 @@ static bool has_state(const luc_optimizer *o, int group, int param) {
   return false;
 }
 
-/* optimizer_state(o, group, param) -> {name = tensor}; nil before the first step */
-static int optimizer_state(lua_State *L) {
-  optimizer_box *box = check_optimizer(L);
-  int group, param;
+/* Pushes {name = tensor}, if there was a step. */
+static bool push_state(lua_State *L, optimizer_box *box, int group, int param) {
   const char *name;
-  check_place(L, box, &group, &param);
-  if (!has_state(box->o, group, param)) return 0;
+  if (!has_state(box->o, group, param)) return false;
   lua_createtable(L, 0, 4);
   for (int s = 0; (name = luc_optimizer_state_name(box->o, s)); s++) {
     luc_l_pushtensor(L, box->st, luc_optimizer_state(box->o, group, param, s));
     lua_setfield(L, -2, name);
   }
-  if (!luc_optimizer_state(box->o, group, param, 0)) return 1;
+  if (!luc_optimizer_state(box->o, group, param, 0)) return true;
   for (int s = 0; (name = luc_optimizer_scalar_name(box->o, s)); s++) {
     push_scalar(L, box, luc_optimizer_scalar(box->o, group, param, s));
     lua_setfield(L, -2, name);
   }
-  if (!box->o->kind->counts) return 1;
+  if (!box->o->kind->counts) return true;
   push_scalar(L, box, (double)luc_optimizer_steps(box->o, group, param));
   lua_setfield(L, -2, "step");
+  return true;
+}
+
+/* optimizer_state(o, group, param) -> {name = tensor}; nil before the first step */
+static int optimizer_state(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  int group, param;
+  check_place(L, box, &group, &param);
+  return push_state(L, box, group, param);
+}
+
+/* optimizer_states(o) -> the states that there are, by parameters' numbers from 0 */
+static int optimizer_states(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  const luc_optimizer *o = box->o;
+  int n = 0, id = 0;
+  for (int g = 0; g < o->ngroups; g++) n += o->groups[g]->n;
+  lua_settop(L, 1);
+  lua_createtable(L, n, 1);
+  for (int g = 0; g < o->ngroups; g++)
+    for (int p = 0; p < o->groups[g]->n; p++, id++)
+      if (push_state(L, box, g, p)) lua_rawseti(L, 2, id);
   return 1;
 }
 
@@ -477,6 +503,7 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {"_optimizer_add_group", optimizer_add_group},
                                        {"_optimizer_step", optimizer_step},
                                        {"_optimizer_state", optimizer_state},
+                                       {"_optimizer_states", optimizer_states},
                                        {"_optimizer_copy_state", optimizer_copy_state},
                                        {"_optimizer_set_state", optimizer_set_state},
                                        {NULL, NULL}};

@@ -42,6 +42,8 @@ end
 
 function Fused:_get_state(g, k) return core._optimizer_state(self._core, g, k) end
 
+function Fused:_get_states() return core._optimizer_states(self._core) end
+
 function Fused:_copy_state(g, k, saved)
   return core._optimizer_copy_state(self._core, g, k, saved)
 end

@@ -13,6 +13,7 @@ local shape_text = require "lucerna.shape_text"
 local module = {}
 
 local fields, ROOM = core._optimizer_fields, 14 -- fields that most groups have, at most
+local NOTHING, PARAMS = {}, {params = true}
 
 local fail = core._fail
 
@@ -273,7 +274,7 @@ function Optimizer:add_param_group(group)
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
   end
-  local added = fields(self.defaults, own, ROOM)
+  local added = fields(self.defaults, own, ROOM, NOTHING)
   for name, value in pairs(group) do
     if value == core.none then value = nil end
     if name ~= "params" then added[name] = own(value) end
@@ -396,20 +397,29 @@ function Optimizer:_set_state(g, k, copy)
   self.state[self.param_groups[g].params[k]] = copy
 end
 
+-- The states that there are, by parameters' numbers from 0.
+function Optimizer:_get_states()
+  local states, id = {}, 0
+  for g, group in ipairs(self.param_groups) do
+    for k in ipairs(group.params) do
+      local state = self:_get_state(g, k)
+      if state and next(state) then states[id] = state end
+      id = id + 1
+    end
+  end
+  return states
+end
+
 --- The state and the groups: {state = {[id] = …}, param_groups = …}, ids from 0 as PyTorch has.
 -- State tensors are the live ones.
 function Optimizer:state_dict()
   check_self(self, "Optimizer", "state_dict", "param_groups")
   run_hooks(self._hooks.state_dict_pre, self)
-  local dict, id = {state = {}, param_groups = {}}, 0
+  local dict, id = {state = self:_get_states(), param_groups = {}}, 0
   for g, group in ipairs(self.param_groups) do
-    local saved = fields(group, saved_value, ROOM)
+    local saved = fields(group, saved_value, ROOM, PARAMS)
     saved.params = core._optimizer_ids(group.params, id)
-    for k in ipairs(group.params) do
-      local state = self:_get_state(g, k)
-      if state and next(state) then dict.state[id] = state end
-      id = id + 1
-    end
+    id = id + #saved.params
     dict.param_groups[g] = saved
   end
   return run_hooks(self._hooks.state_dict_post, self, dict)
@@ -451,8 +461,8 @@ end
 -- The group that takes another's place: its options are the saved ones; those that were not saved
 -- are as at the beginning.
 local function loaded_group(self, group, saved)
-  local made = fields(self.defaults, own, ROOM)
-  for name, value in pairs(fields(saved, saved_value, ROOM)) do made[name] = value end
+  local made = fields(self.defaults, own, ROOM, NOTHING)
+  for name, value in pairs(fields(saved, saved_value, ROOM, PARAMS)) do made[name] = value end
   made.params, made.param_names = group.params, made.param_names or group.param_names
   return made
 end

@@ -151,9 +151,7 @@ end
 --- Everything but the optimizer and functions; tables are copied.
 function LRScheduler:state_dict()
   check_self(self, "LRScheduler", "state_dict", "optimizer")
-  local dict = core._optimizer_fields(self, saved_value, ROOM)
-  for key in pairs(UNSAVED) do dict[key] = nil end
-  return dict
+  return core._optimizer_fields(self, saved_value, ROOM, UNSAVED)
 end
 
 function scheduler.check_dict(self, dict)
