@@ -2,8 +2,6 @@
  * are set, nodes wait to be packed: what such a node has saved goes to `pack`, and a stand-in takes
  * its place, a tensor of that shape and dtype whose memory says how to unpack it. Stand-ins never
  * leave their node. Packing calls the user's code, so it waits until no operator is running. */
-#include <string.h>
-
 #include "autograd/graph.h"
 
 typedef struct stand_in {

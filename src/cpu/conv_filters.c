@@ -5,7 +5,6 @@
 #include "cpu/conv_filters.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "cpu/conv_plan.h"
 #include "cpu/cuts.h"

@@ -2,8 +2,6 @@
  * alone, so results do not depend on the number of threads. */
 #include "cpu/gemm.h"
 
-#include <string.h>
-
 #include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"

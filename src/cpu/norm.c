@@ -1,8 +1,6 @@
 /* Normalizations in parallel: rows, then columns, or channels. */
 #include "cpu/norm.h"
 
-#include <string.h>
-
 #include "cpu/cache.h"
 #include "cpu/kernels.h"
 #include "cpu/norm_kernels.h"

@@ -3,7 +3,6 @@
  * grow with the bytes read, and nothing recurses, so that nesting costs no more than length. */
 #include "io/pickle.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { WINDOW = 1 << 16, MAX_NAME = 255 };

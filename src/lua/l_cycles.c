@@ -5,7 +5,6 @@
  * which of them nothing else holds. Objects with references that cannot be explained by boxes,
  * modules and the graph count as held by a host; their functions stay in the strong table. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "autograd/graph.h"
 #include "l_module.h"

@@ -1,6 +1,5 @@
 /* Errors and callbacks: a failed status becomes a Lua error once, where it is raised, by looking at
  * the stack, so success costs nothing. Errors of callbacks travel through the core untouched. */
-#include <stdio.h>
 #include <string.h>
 
 #include "l_tensor.h"

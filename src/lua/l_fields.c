@@ -1,7 +1,5 @@
 /* A tensor's fields (x.shape, x.grad = y) and its __index, which gives methods, fields and, through
  * l_index.c, elements. Methods and fields share one table: a field is a light userdata in it. */
-#include <string.h>
-
 #include "l_index.h"
 #include "lucerna/autograd.h"
 

@@ -1,8 +1,6 @@
 /* Registering parameters, buffers and children: the methods, nn.Parameter and nn.Buffer, deleting,
  * and the hooks on registration. A module's table and its slot change together, after all checks
  * and hooks; a failure leaves both as they were. */
-#include <string.h>
-
 #include "l_module.h"
 #include "lucerna/autograd.h"
 

@@ -1,8 +1,6 @@
 /* Optimizers for Lua: a userdata around the core's object, and functions over it that
  * lua/lucerna/optim builds the public classes from. Options live in Lua's groups, where users
  * change them; a step copies what has changed into the core. */
-#include <string.h>
-
 #include "l_args.h"
 #include "lucerna/autograd.h"
 #include "lucerna/optim.h"

@@ -1,7 +1,6 @@
 /* Tensors from nested tables and back: lucerna.tensor, tolist, item. Tables are read without
  * metamethods, so that nothing can raise or change them while a tensor is filled. */
 #include <stdio.h>
-#include <string.h>
 
 #include "cpu/copy.h"
 #include "l_args.h"

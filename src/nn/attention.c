@@ -3,7 +3,6 @@
  * everything is [length, batch, features] (batch first if it comes so), and heads are [batch,
  * heads, length, features], which are views: attention reads and writes them beside each other. */
 #include <math.h>
-#include <string.h>
 
 #include "nn/module.h"
 #include "nn/reset.h"

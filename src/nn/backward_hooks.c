@@ -2,8 +2,6 @@
  * identity function each: the backward of the results' keeps grad_output, that of the arguments'
  * runs the full hooks. Both nodes share one luc_hooked, which keeps the lists the call began with,
  * so hooks that are removed later, or whose module is gone, still fire for it. */
-#include <string.h>
-
 #include "lucerna/autograd.h"
 #include "nn/module.h"
 

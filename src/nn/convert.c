@@ -1,7 +1,5 @@
 /* Converting a tree to another dtype. Everything is converted first and put in place when nothing
  * can fail any more. Parameters keep their identity, buffers are replaced, as in Module._apply. */
-#include <string.h>
-
 #include "base/array.h"
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"

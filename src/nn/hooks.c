@@ -1,7 +1,5 @@
 /* Hooks around forward. A module's list is immutable and counted: registering and removing make a
  * new one, so a call in progress keeps walking the one it began with. */
-#include <string.h>
-
 #include "nn/module.h"
 
 static void hook_release(luc_context *ctx, luc_module_hook *hook) {

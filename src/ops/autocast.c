@@ -4,8 +4,6 @@
 
 #include "lucerna/autograd.h"
 
-#include <string.h>
-
 /* WHOLE: what PyTorch computes in one piece and we by operators of these lists is left alone. */
 typedef enum policy { AS_GIVEN, LOWER, FULL, WIDEST, WHOLE } policy;
 

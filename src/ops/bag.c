@@ -1,7 +1,5 @@
 /* embedding_bag: sums, means or maxima of looked-up rows. Plain sums and the choice of the largest
  * are kernels'; else a lookup and operators that scale rows and add them by bag. */
-#include <string.h>
-
 #include "ops/compute.h"
 #include "ops/embedding.h"
 #include "ops/formula.h"

@@ -4,7 +4,6 @@
 #include "ops/formula.h"
 #include "ops/rows.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- added terms ---- */

@@ -1,7 +1,6 @@
 /* ctc_loss. The row and its gradient stand on kernels that compute in double; checks, reduction and
  * what zero_infinity hides are the composite's. Lengths travel as lists of integers. */
 #include <math.h>
-#include <string.h>
 
 #include "ops/compute.h"
 #include "ops/loss.h"

@@ -1,8 +1,6 @@
 /* Positions, tables of offsets, and the checks every indexing operator makes. */
 #include "ops/indexing.h"
 
-#include <string.h>
-
 luc_status luc__positions(luc_context *ctx, luc_tensor *index, int64_t size, bool negative,
                           const luc_tensor *target, luc_positions *p, luc_tensor **values) {
   LUC_CHECK(ctx, luc__dtype_is_int(index->dtype), LUC_ERR_TYPE,

@@ -1,6 +1,5 @@
 /* Inverses, systems of equations, triangles, Cholesky's factor and what is solved by it. */
 #include <math.h>
-#include <string.h>
 
 #include "cpu/number.h"
 #include "ops/compute.h"

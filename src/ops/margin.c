@@ -1,7 +1,5 @@
 /* Losses of margins: what is on the right side by enough costs nothing. Formulas of operators; only
  * multilabel_margin_loss, whose lists end anywhere, stands on a kernel. */
-#include <string.h>
-
 #include "ops/compute.h"
 #include "ops/loss.h"
 #include "ops/rows.h"

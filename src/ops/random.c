@@ -3,7 +3,6 @@
 #include "cpu/random.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "cpu/sort.h"
 #include "ops/formula.h"

@@ -1,8 +1,6 @@
 /* Dimensions of reductions, and the way back. */
 #include "ops/reduction.h"
 
-#include <string.h>
-
 #include "cpu/complex.h"
 #include "cpu/copy.h"
 
@@ -26,7 +24,7 @@ static luc_status dims_mask(luc_context *ctx, int ndim, const luc_value *dim, ui
 }
 
 void luc__dims_shape(const luc_tensor *t, uint32_t mask, bool keepdim, luc_dims *out) {
-  *out = (luc_dims){.mask = mask & all_dims(t->ndim), .keepdim = keepdim, .count = 1};
+  *out = (luc_dims){.mask = mask & all_dims(t->ndim), .count = 1};
   for (int d = 0; d < t->ndim; d++) {
     bool gone = mask >> d & 1;
     if (gone) out->count *= t->sizes[d];

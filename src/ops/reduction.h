@@ -8,8 +8,7 @@
 #include "ops/rows.h"
 
 typedef struct luc_dims {
-  uint32_t mask; /* bit d: dimension d is reduced */
-  bool keepdim;
+  uint32_t mask;               /* bit d: dimension d is reduced */
   int ndim;                    /* of the result */
   int64_t sizes[LUC_MAX_DIMS]; /* likewise */
   int64_t count;               /* elements reduced into one */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ops/compute.h"
-#include "ops/formula.h"
 #include "ops/rows.h"
 
 #include "cpu/resize.h"

@@ -4,8 +4,6 @@
 #include "ops/formula.h"
 #include "ops/rows.h"
 
-#include <string.h>
-
 #include "cpu/softmax.h"
 
 /* ---- softmax, log_softmax: (input, dim, dtype) ---- */
