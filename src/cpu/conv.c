@@ -135,7 +135,7 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
   const int64_t all = p->pixels * p->k * p->filters;
   if (p->out[0] * p->kernel[0] == 1 || p->filters < 64) /* else filters of volumes are cut */
     luc__conv_choose_band(p, c->batch * c->groups, all, 1);
-  LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
+  LUC_TRY(luc__conv_plan_buffer(ctx, p, c));
   p->by_rows = is_by_rows(p);
   j.cuts = luc__conv_bands(p);
   const int64_t pieces = c->batch * c->groups * j.cuts;
@@ -189,20 +189,47 @@ static double forward_cost(const luc_conv *c) {
           rows * (250 + split_cost(p) * width));
 }
 
+/* Sums of at least so many pairs, of `channels` that are summed over. Minimal filtering saves more
+ * where no output is skipped. */
+static bool may_pair(luc_context *ctx, const luc_conv *c, int64_t channels, int64_t taps,
+                     luc_winograd_way way) {
+  if (!luc__gemm_has_pairs(ctx) || luc__depthwise_suits(ctx, c)) return false;
+  const int64_t each = channels / c->groups;
+  if (luc__cuts(each, 2) * taps < LUC_LEAST_PAIRS || (c->groups > 1 && each % 2 != 0)) return false;
+  return luc__is_1x1(c) || luc__volume(c->stride) > 1 || luc__winograd_part(ctx, c, way) == 0;
+}
+
+bool luc__conv_pairs_suit(luc_context *ctx, const luc_conv *c) {
+  luc_conv pairs = *c;
+  pairs.in_channels = luc__cuts(c->in_channels, 2);
+  return may_pair(ctx, c, c->in_channels, luc__volume(c->kernel), LUC_WINOGRAD_FORWARD) &&
+         (luc__is_1x1(c) || luc__conv_product_suits(&pairs, true) ||
+          forward_cost(&pairs) < fmin(forward_cost(c), luc__conv_filters_cost(c, false)));
+}
+
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y) {
   if (c->batch <= 0 || c->out_channels <= 0 || luc__volume(c->out) <= 0) return LUC_OK;
-  if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, false, x, weight, bias, y);
+  if (!c->pairs && luc__depthwise_suits(ctx, c))
+    return luc__depthwise(ctx, c, false, x, weight, bias, y);
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
-  const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
+  const int taps = c->pairs ? 0 : luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
   if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
   if (luc__conv_product_suits(c, true)) return luc__conv_product(ctx, c, x, weight, bias, y);
-  if (luc__conv_filters_cost(c, false) < forward_cost(c))
+  if (!c->pairs && luc__conv_filters_cost(c, false) < forward_cost(c))
     return luc__conv_filters(ctx, c, false, x, weight, bias, y);
   return luc__conv_correlate(ctx, c, x, weight, bias, y);
 }
 
 /* -- Input gradient ---------------------------------------------------------------------------- */
+
+bool luc__conv_pairs_suit_input(luc_context *ctx, const luc_conv *c) {
+  luc_conv pairs = *c;
+  pairs.out_channels = luc__cuts(c->out_channels, 2);
+  return may_pair(ctx, c, c->out_channels, 1, LUC_WINOGRAD_INPUT) &&
+         (luc__is_1x1(c) || fmin(luc__conv_product_cost(&pairs), parts_cost(&pairs)) <
+                                luc__conv_filters_cost(c, true));
+}
 
 luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                     const void *weight, void *dx) {
@@ -212,12 +239,13 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
     memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * luc__dtype_size(c->dtype));
     return LUC_OK;
   }
-  if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, true, dy, weight, NULL, dx);
+  if (!c->pairs && luc__depthwise_suits(ctx, c))
+    return luc__depthwise(ctx, c, true, dy, weight, NULL, dx);
   if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
-  const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT);
+  const int taps = c->pairs ? 0 : luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT);
   if (taps > 0) return luc__winograd(ctx, c, taps, true, dy, weight, NULL, dx);
-  const double filters = luc__conv_filters_cost(c, true), parts = parts_cost(c),
-               product = luc__conv_product_cost(c);
+  const double filters = c->pairs ? INFINITY : luc__conv_filters_cost(c, true),
+               parts = parts_cost(c), product = luc__conv_product_cost(c);
   if (product < fmin(filters, parts)) return luc__conv_product_input(ctx, c, dy, weight, dx);
   if (filters < parts) return luc__conv_filters(ctx, c, true, dy, weight, NULL, dx);
   return luc__conv_parts(ctx, c, dy, weight, dx);
@@ -336,7 +364,7 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool exac
   luc_conv_plan *p = &j.plan;
   choose_weight_band(p);
   p->lanes = exact || is_by_lanes(&j);
-  LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
+  LUC_TRY(luc__conv_plan_buffer(ctx, p, c));
   choose_weight_cuts(&j);
   plan_weight(&j);
   const int64_t all = j.out_channels * p->k;
@@ -367,6 +395,11 @@ static bool is_finite(luc_context *ctx, const luc_conv *c, const void *dweight) 
   return true;
 }
 
+bool luc__conv_pairs_suit_weight(luc_context *ctx, const luc_conv *c) {
+  return luc__gemm_has_pairs(ctx) && luc__is_1x1(c) && !luc__depthwise_suits(ctx, c) &&
+         luc__volume(c->out) >= 2 * LUC_LEAST_PAIRS;
+}
+
 luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const void *x,
                                      const void *dy, void *dweight) {
   if (c->out_channels <= 0 || c->in_channels <= 0) return LUC_OK;
@@ -375,8 +408,9 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
     memset(dweight, 0, (size_t)n * luc__dtype_size(c->dtype));
     return LUC_OK;
   }
-  if (luc__depthwise_suits(ctx, c)) return luc__depthwise_weight(ctx, c, x, dy, dweight);
-  if (luc__is_1x1(c)) return luc__conv_1x1_weight(ctx, c, x, dy, dweight);
+  if (!c->pairs && luc__depthwise_suits(ctx, c))
+    return luc__depthwise_weight(ctx, c, x, dy, dweight);
+  if (c->pairs || luc__is_1x1(c)) return luc__conv_1x1_weight(ctx, c, x, dy, dweight);
   if (luc__conv_taps_suits(c)) return luc__conv_taps_weight(ctx, c, x, dy, dweight);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_WEIGHT);
   if (taps > 0)

@@ -14,6 +14,8 @@ enum { LUC_MAX_SPATIAL = 3 };
 typedef struct luc_conv {
   luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
   bool relu;       /* forward: fused behind the bias */
+  bool pairs; /* what is summed over, channels of x and weight, of dy and weight, or pixels of x
+                      and dy, counts pairs of bfloat16 (cpu/gemm.h) */
   int64_t batch, in_channels, out_channels, groups;
   int64_t in[LUC_MAX_SPATIAL], kernel[LUC_MAX_SPATIAL], out[LUC_MAX_SPATIAL];
   int64_t stride[LUC_MAX_SPATIAL], padding[LUC_MAX_SPATIAL], dilation[LUC_MAX_SPATIAL];
@@ -26,6 +28,10 @@ int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t p
 static inline int64_t luc__volume(const int64_t *sizes) {
   return sizes[0] * sizes[1] * sizes[2];
 }
+/* Are a convolution of bfloat16, its input's and its weight's gradient better computed by pairs? */
+bool luc__conv_pairs_suit(luc_context *ctx, const luc_conv *c);
+bool luc__conv_pairs_suit_input(luc_context *ctx, const luc_conv *c);
+bool luc__conv_pairs_suit_weight(luc_context *ctx, const luc_conv *c);
 /* y = conv(x, weight) + bias; bias may be NULL. */
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y);

@@ -38,7 +38,7 @@ static sizes sizes_of(const luc_conv *c) {
 static luc_status products(luc_context *ctx, const luc_conv *c, luc_gemm g, int64_t a, int64_t b,
                            int64_t to) {
   const int64_t size = sizes_of(c).size, bias = g.bias_kind == LUC_BIAS_ROW ? g.m : g.n;
-  g.dtype = c->dtype, g.alpha = 1;
+  g.dtype = c->dtype, g.pairs = c->pairs, g.alpha = 1;
   for (int64_t i = 0; i < c->groups; i++) {
     LUC_TRY(luc__gemm(ctx, &g));
     g.a = (const char *)g.a + a * size;
@@ -95,7 +95,8 @@ luc_status luc__conv_1x1_weight(luc_context *ctx, const luc_conv *c, const void 
   char *sum = turned ? luc__alloc(ctx, bytes) : NULL;
   luc_status status = LUC_OK;
   if (turned && !sum) return LUC_ERR_MEMORY;
-  luc_gemm g = {.dtype = c->dtype, .batch = c->batch, .alpha = 1, .a_col = 1, .b_row = 1};
+  luc_gemm g = {
+      .dtype = c->dtype, .pairs = c->pairs, .batch = c->batch, .alpha = 1, .a_col = 1, .b_row = 1};
   g.m = turned ? s.in : s.out, g.n = g.c_row = turned ? s.out : s.in;
   g.k = g.a_row = g.b_col = s.pixels;
   g.a_batch = g.m * c->groups * g.k, g.b_batch = g.n * c->groups * g.k;

@@ -206,7 +206,7 @@ static void fill_gaps(const job *j) {
 luc_status luc__conv_parts(luc_context *ctx, const luc_conv *c, const void *dy, const void *weight,
                            void *dx) {
   job j = {.kernels = &luc__kernels(ctx)->conv[c->dtype], .dy = dy, .weight = weight, .dx = dx};
-  luc_conv u = {.dtype = c->dtype, .batch = c->batch};
+  luc_conv u = {.dtype = c->dtype, .pairs = c->pairs, .batch = c->batch};
   u.in_channels = c->out_channels, u.out_channels = c->in_channels, u.groups = c->groups;
   luc__conv_plan_sizes(&j.whole, c);
   j.size = (int64_t)luc__dtype_size(c->dtype);
@@ -222,7 +222,7 @@ luc_status luc__conv_parts(luc_context *ctx, const luc_conv *c, const void *dy, 
   if (step > 1) {
     luc__conv_choose_band(&j.plan, c->batch * c->groups, work_of(&j), 4);
     j.bands = luc__conv_bands(&j.plan);
-    LUC_TRY(luc__conv_plan_buffer(ctx, &j.plan, c->dtype));
+    LUC_TRY(luc__conv_plan_buffer(ctx, &j.plan, c));
   }
   luc_status status = make_parts(ctx, &j);
   if (status == LUC_OK && step > 1) status = deal_parts(ctx, &j);

@@ -128,8 +128,8 @@ static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
   for (int64_t k = p->taps; k < p->k; k++, to++) *to = to[-p->taps] + p->plane;
 }
 
-luc_status luc__conv_plan_buffer(luc_context *ctx, luc_conv_plan *p, luc_dtype dtype) {
-  p->gemm = &luc__kernels(ctx)->gemm[dtype];
+luc_status luc__conv_plan_buffer(luc_context *ctx, luc_conv_plan *p, const luc_conv *c) {
+  p->gemm = luc__gemm_kernels(ctx, c->dtype, c->pairs);
   const int64_t residues = p->kernel[1] + p->kernel[2];
   p->tables_size = luc__mul_size((size_t)(residues + p->k), sizeof(int64_t));
   p->tables = luc__alloc(ctx, p->tables_size);

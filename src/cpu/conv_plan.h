@@ -17,7 +17,7 @@ void luc__conv_choose_band(luc_conv_plan *p, int64_t pieces, int64_t work, int64
 int64_t luc__conv_bands(const luc_conv_plan *p);
 void luc__conv_take_band(const luc_conv_plan *p, int64_t band, luc_conv_piece *piece);
 /* The buffer that serves a band. */
-luc_status luc__conv_plan_buffer(luc_context *ctx, luc_conv_plan *p, luc_dtype dtype);
+luc_status luc__conv_plan_buffer(luc_context *ctx, luc_conv_plan *p, const luc_conv *c);
 void luc__conv_plan_free(luc_context *ctx, luc_conv_plan *p);
 
 /* Multiplications worth a piece of their own; elements that a buffer should stay below to live in

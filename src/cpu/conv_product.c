@@ -20,6 +20,7 @@ typedef struct job {
   luc_conv_plan plan;
   const luc_conv_kernels *kernels;
   luc_dtype dtype;
+  bool pairs;
   int64_t size; /* of an element */
   int64_t batch, groups;
   bool joined;                 /* the pixels of all images side by side, else image after image */
@@ -90,10 +91,10 @@ static void job_free(luc_context *ctx, job *j) {
 
 static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   *j = (job){.kernels = &luc__kernels(ctx)->conv[c->dtype], .dtype = c->dtype, .batch = c->batch};
-  j->groups = c->groups;
+  j->groups = c->groups, j->pairs = c->pairs;
   luc_conv_plan *p = &j->plan;
   luc__conv_plan_sizes(p, c);
-  LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
+  LUC_TRY(luc__conv_plan_buffer(ctx, p, c));
   p->patches = is_turned(p);
   j->size = (int64_t)luc__dtype_size(c->dtype);
   j->joined = is_joined(p);
@@ -200,7 +201,7 @@ luc_status luc__conv_product(luc_context *ctx, const luc_conv *c, const void *x,
   luc_status status = LUC_OK;
   j.x = x, j.y = y;
   while (status == LUC_OK && next_stretch(&j)) {
-    luc_gemm g = {.dtype = j.dtype, .batch = j.joined ? 1 : j.count, .alpha = 1};
+    luc_gemm g = {.dtype = j.dtype, .pairs = j.pairs, .batch = j.joined ? 1 : j.count, .alpha = 1};
     g.m = p->filters, g.k = p->k, g.n = g.b_row = g.c_row = row_of(&j);
     g.a = weight, g.a_row = p->k, g.a_col = g.b_col = 1;
     g.b = j.matrix, g.b_batch = g.k * g.n;
@@ -217,7 +218,8 @@ luc_status luc__conv_product(luc_context *ctx, const luc_conv *c, const void *x,
 /* Those of some channels after others, if all would take too much memory. */
 static luc_status add_matrices(luc_context *ctx, job *j, const char *weight) {
   const luc_conv_plan *p = &j->plan;
-  luc_gemm g = {.dtype = j->dtype, .batch = j->joined ? 1 : j->count, .alpha = 1};
+  luc_gemm g = {
+      .dtype = j->dtype, .pairs = j->pairs, .batch = j->joined ? 1 : j->count, .alpha = 1};
   g.k = p->filters, g.n = g.b_row = g.c_row = row_of(j);
   g.a_col = p->k, g.a_row = g.b_col = 1;
   g.b = outputs_of(j), g.b_batch = (j->joined ? 1 : j->groups) * g.k * g.n;

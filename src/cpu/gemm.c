@@ -29,8 +29,12 @@ typedef struct job {
   size_t size;                   /* of an element */
 } job;
 
+const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, luc_dtype dtype, bool pairs) {
+  return pairs ? luc__kernels(ctx)->gemm_pairs : &luc__kernels(ctx)->gemm[dtype];
+}
+
 static const luc_gemm_kernels *kernels_of(luc_context *ctx, const luc_gemm *g) {
-  return g->pairs ? luc__kernels(ctx)->gemm_pairs : &luc__kernels(ctx)->gemm[g->dtype];
+  return luc__gemm_kernels(ctx, g->dtype, g->pairs);
 }
 
 bool luc__gemm_has_pairs(luc_context *ctx) {

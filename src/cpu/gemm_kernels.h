@@ -48,8 +48,8 @@ typedef struct luc_gemm_kernels {
   /* to [n, m] = from [m, n] transposed, with row strides in elements. */
   void (*transpose)(int64_t m, int64_t n, const void *from, int64_t from_row, void *to,
                     int64_t to_row);
-  /* Of pairs: to [n] from a row of k and the next, whose elements are adjacent, or NULL for 0. */
-  void (*weave)(int64_t n, const uint16_t *even, const uint16_t *odd, void *to);
+  /* Of pairs: to [cuts(k, 2), n] from k rows of n elements, so far apart; an odd one meets 0. */
+  void (*weave)(int64_t k, int64_t n, const uint16_t *from, int64_t row, void *to);
 } luc_gemm_kernels;
 
 /* ORDER DTYPE: float32, float64. */
@@ -58,6 +58,8 @@ extern const luc_gemm_kernels luc__gemm_base[2], luc__gemm_avx2[2], luc__gemm_av
 /* Of pairs of bfloat16, which A and B have along k; C and bias are float32. Not outer and tiny,
  * or nothing at all: it takes instructions of which AVX-512 is no promise. */
 extern const luc_gemm_kernels luc__gemm_pairs_base, luc__gemm_pairs_avx2, luc__gemm_pairs_avx512;
+
+const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, luc_dtype dtype, bool pairs);
 
 /* One product of int32 or of int64 (batch and all but strides, sizes and data ignored). */
 typedef void (*luc_gemm_int_fn)(const luc_gemm *g);

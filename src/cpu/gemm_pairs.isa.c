@@ -23,14 +23,22 @@ static void block_f32(const luc_gemm *g) {
   scattered_f32(g, NULL);
 }
 
-static void weave(int64_t n, const uint16_t *even, const uint16_t *odd, void *to) {
+static void weave(int64_t k, int64_t n, const uint16_t *from, int64_t row, void *to) {
   luc_bits *pairs = to;
-  for (int64_t i = 0; i < n; i++)
-    pairs[i] = (int32_t)(even[i] | (odd ? (uint32_t)odd[i] << 16 : 0));
+  for (int64_t p = 0; p < k; p += 2, from += 2 * row, pairs += n)
+    for (int64_t i = 0; i < n; i += 16) {
+      const __mmask16 there = (__mmask16)(n - i < 16 ? (1 << (n - i)) - 1 : -1);
+      const __mmask16 odd = p + 1 < k ? there : 0;
+      const __m256i low = _mm256_maskz_loadu_epi16(there, from + i);
+      const __m256i high = _mm256_maskz_loadu_epi16(odd, from + i + (odd ? row : 0));
+      const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16);
+      _mm512_mask_storeu_epi32(pairs + i, there, _mm512_or_si512(_mm512_cvtepu16_epi32(low), wide));
+    }
 }
 #include "cpu/real_end.inc"
 
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {.block = block_f32,
+                                                        .scattered = scattered_f32,
                                                         .dots = long_dots_f32,
                                                         .serial = serial_f32,
                                                         .transpose = transpose_f32,

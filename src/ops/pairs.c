@@ -34,7 +34,7 @@ static int other(const luc_tensor *t, int dim) {
 }
 
 typedef struct weave_job {
-  void (*weave)(int64_t n, const uint16_t *even, const uint16_t *odd, void *to);
+  void (*weave)(int64_t k, int64_t n, const uint16_t *from, int64_t row, void *to);
   const luc_tensor *from; /* [batch..., k, n] */
   float *to;
 } weave_job;
@@ -44,13 +44,14 @@ static void weave_rows(void *arg, int64_t begin, int64_t end) {
   const luc_tensor *t = j->from;
   const int64_t *sizes = t->sizes + t->ndim - 2, row = t->strides[t->ndim - 2];
   const int64_t pairs = luc__cuts(sizes[0], 2);
-  for (int64_t i = begin; i < end; i++) {
+  for (int64_t i = begin, next; i < end; i = next) {
     const int64_t k = i % pairs * 2;
     int64_t at = k * row, item = i / pairs;
+    next = luc__min64((item + 1) * pairs, end);
     for (int d = t->ndim - 3; d >= 0; item /= t->sizes[d--])
       at += item % t->sizes[d] * t->strides[d];
-    const uint16_t *even = (const uint16_t *)t->data + at;
-    j->weave(sizes[1], even, k + 1 < sizes[0] ? even + row : NULL, j->to + i * sizes[1]);
+    j->weave(luc__min64(2 * (next - i), sizes[0] - k), sizes[1], (const uint16_t *)t->data + at,
+             row, j->to + i * sizes[1]);
   }
 }
 

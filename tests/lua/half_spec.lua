@@ -258,6 +258,33 @@ describe("a product of bfloat16", function()
     end
   end)
 
+  it("is a convolution of some shapes, and so are its gradients", function()
+    lucerna.manual_seed(9)
+    local shapes = { -- images, channels, size, filters, kernel, options
+      {2, 40, 7, 30, 1}, {2, 33, 6, 35, 1}, {3, 64, 8, 68, 1, {groups = 2}},
+      {1, 66, 6, 4, 1, {groups = 2}}, {3, 48, 4, 34, 4}, {1, 3, 20, 64, 7, {stride = 2}},
+      {2, 5, 9, 33, 3, {stride = 2, padding = 1}}, {1, 64, 9, 32, 1, {stride = 2}},
+      {2, 17, 12, 40, 3, {stride = 2, dilation = 2}}, {2, 64, 12, 64, 4, {stride = 4}},
+      {1, 8, 18, 3, 9, {padding = 4}}, {1, 64, 4, 256, 9, {stride = 8, padding = 8}},
+    }
+    for i, shape in ipairs(shapes) do
+      local n, channels, size, filters, k, options = table.unpack(shape, 1, 6)
+      local per_group = channels // (options and options.groups or 1)
+      local x = lucerna.randn(n, channels, size, size):to(half)
+      local w = lucerna.randn(filters, per_group, k, k):div(k * per_group ^ 0.5):to(half)
+      local c = lucerna.randn(filters):to(half)
+      local X, W, C = x:to(wide):requires_grad_(), w:to(wide):requires_grad_(), c:to(wide)
+      x:requires_grad_() w:requires_grad_()
+      local y, Y = F.conv2d(x, w, c, options), F.conv2d(X, W, C, options)
+      near(Y, y, "convolution " .. i)
+      local g = lucerna.randn(y:size()):to(half)
+      y:backward(g)
+      Y:backward(g:to(wide))
+      near(X.grad, x.grad, "input's gradient " .. i)
+      near(W.grad, w.grad, "weight's gradient " .. i)
+    end
+  end)
+
   it("has gradients that are products too", function()
     lucerna.manual_seed(8)
     for _, rows in ipairs {5, 32, 67} do
