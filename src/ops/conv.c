@@ -62,9 +62,56 @@ static luc_status factor(luc_context *ctx, luc_tensor *t, luc_dtype compute, boo
   return status;
 }
 
+/* What each output of `c` sees of x [N, C, in...], as [N, groups, C / groups * kernel, out]. */
+static luc_tensor *windows(luc_formula *f, luc_tensor *x, const luc_conv *c, int spatial) {
+  int64_t pad[2 * LUC_MAX_SPATIAL], sizes[LUC_MAX_DIMS] = {c->batch, c->in_channels};
+  int64_t strides[LUC_MAX_DIMS], *kernel = sizes + 2, *out = kernel + spatial;
+  for (int i = 0, d = LUC_MAX_SPATIAL - spatial; i < spatial; i++, d++) {
+    const int64_t met = (c->out[d] - 1) * c->stride[d] + (c->kernel[d] - 1) * c->dilation[d] + 1;
+    int64_t *ends = pad + 2 * (spatial - 1 - i);
+    ends[0] = c->padding[d];
+    ends[1] = met - c->in[d] - c->padding[d];
+    kernel[i] = c->kernel[d], out[i] = c->out[d];
+  }
+  x = luc__f_call(f, LUC_OP_constant_pad_nd,
+                  LUC_ARGS(luc_v_tensor(x), luc_v_ints(pad, 2 * spatial), luc_v_int(0)));
+  if (!x) return NULL;
+  memcpy(strides, x->strides, 2 * sizeof *strides);
+  for (int i = 0, d = LUC_MAX_SPATIAL - spatial; i < spatial; i++, d++) {
+    strides[2 + i] = c->dilation[d] * x->strides[2 + i];
+    strides[2 + spatial + i] = c->stride[d] * x->strides[2 + i];
+  }
+  const int n = 2 + 2 * spatial;
+  const int64_t flat[] = {c->batch, c->groups, luc__product(spatial + 1, sizes + 1) / c->groups,
+                          luc__product(spatial, out)};
+  x = luc__f_call(f, LUC_OP_as_strided,
+                  LUC_ARGS(luc_v_tensor(x), luc_v_ints(sizes, n), luc_v_ints(strides, n)));
+  return luc__f_reshape(f, x, 4, flat);
+}
+
+/* Sums of integers wrap. */
+static luc_status convolve_integers(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor, *w = args[1].as.tensor, *bias = luc_as_tensor(&args[2]);
+  const int spatial = x->ndim - 2;
+  int64_t sizes[LUC_MAX_DIMS] = {x->sizes[0], w->sizes[0]};
+  append(sizes, &args[7]);
+  const luc_conv c = geometry(&args[CONV_STRIDE], x->dtype, x->sizes, w->sizes, sizes);
+  const int64_t rows[] = {c.groups, c.out_channels / c.groups,
+                          luc__product(w->ndim - 1, w->sizes + 1)};
+  const int64_t column[] = {c.out_channels, 1};
+  const int64_t planes[] = {c.batch, c.out_channels, luc__product(spatial, args[7].as.ints)};
+  luc_tensor *y =
+      luc__f2(&f, LUC_OP_matmul, luc__f_reshape(&f, w, 3, rows), windows(&f, x, &c, spatial));
+  y = luc__f_reshape(&f, y, 3, planes);
+  if (bias) y = luc__f2(&f, LUC_OP_add, y, luc__f_reshape(&f, bias, 2, column));
+  return luc__f_result(&f, luc__f_reshape(&f, y, x->ndim, sizes), out);
+}
+
 /* convolution(input, weight, bias, stride, padding, dilation, groups, output_size) */
 luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
+  if (!luc__dtype_has_gradient(args[0].as.tensor->dtype)) return convolve_integers(ctx, args, out);
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *x = NULL, *w = NULL, *b = NULL, *y = NULL;
   luc_dtype compute = luc__compute_dtype(input->dtype);

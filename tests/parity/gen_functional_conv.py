@@ -5,7 +5,7 @@ runs. Run: python3 tests/parity/gen_functional_conv.py"""
 import torch
 import torch.nn.functional as F
 
-from record import Const, case, real, write
+from record import NAMES, Const, case, real, write
 
 
 def convolutions():
@@ -94,9 +94,21 @@ def crops():
     case("F.pad", real(1, 2, 3, 4), (-1, 2, 1, -1), "circular", name="circular, of what is left")
 
 
+def wrapping():
+    """Sums of integers beyond their type wrap."""
+    for dtype, x, w in ((torch.int64, 2 ** 62 + 5, 3), (torch.int32, 2 ** 30 + 7, 9),
+                        (torch.int16, 2 ** 14 + 3, 2 ** 14 + 1), (torch.uint8, 201, 177)):
+        name = "wrapping " + NAMES[dtype]
+        for n, stride, padding, groups in ((1, 1, 1, 1), (2, (2, 1), (1, 0), 2), (3, 1, 1, 1)):
+            shift = torch.arange(2 * 4 * 3 ** n).view(2, 4, *[3] * n)
+            case("F.conv%dd" % n, (shift + x).to(dtype), torch.full((2, 4 // groups) + (2,) * n, w,
+                 dtype=dtype), torch.tensor([5, -1]).to(dtype), stride, padding, 1, groups, name=name)
+
+
 convolutions()
 norms()
 paddings()
 shuffles()
 crops()
+wrapping()
 write("functional_conv", __file__)
