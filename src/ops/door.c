@@ -142,11 +142,13 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
   return luc__call_failed(ctx, op, status);
 }
 
-/* Is `result` a fit for the tensor that a call in-place or with out= (resized) writes? */
-static luc_status check_store(luc_context *ctx, const luc_tensor *result, luc_tensor *target,
-                              bool resize) {
+/* Is `result` a fit for the tensor that a call in-place writes? float_power_ casts nothing. */
+static luc_status check_store(luc_context *ctx, luc_opid op, const luc_tensor *result,
+                              luc_tensor *target) {
   luc_value preset = luc_v_tensor(target);
-  preset.n = resize;
+  LUC_CHECK(ctx, op != LUC_OP_float_power || target->dtype == result->dtype, LUC_ERR_TYPE,
+            "the base given has dtype %s but the operation's result requires dtype %s",
+            luc__dtype_title(target->dtype), luc__dtype_title(result->dtype));
   return luc__out(ctx, &preset, result->dtype, result->ndim, result->sizes, &target);
 }
 
@@ -165,7 +167,7 @@ static luc_status composite_inplace(luc_context *ctx, luc_opid op, luc_value *ar
   }
   LUC_GO(luc_call(ctx, op, args, nparams, out));
   if (p >= 0) goto done;
-  LUC_GO(check_store(ctx, out[0].as.tensor, self, false));
+  LUC_GO(check_store(ctx, op, out[0].as.tensor, self));
   LUC_GO(luc_call_inplace(ctx, LUC_OP_copy_,
                           LUC_ARGS(luc_v_tensor(self), luc_v_tensor(out[0].as.tensor))));
 done:

@@ -26,7 +26,11 @@ luc_status luc__run_matrix_power(luc_context *ctx, luc_value *args, luc_value *o
     LUC_TRY(luc__need_square(ctx, "A", a));
   LUC_CHECK(ctx, n > -INT32_MAX && n < INT32_MAX, LUC_ERR_VALUE, "n is too large (got %lld)",
             (long long)n);
-  if (n == 0) return luc__f_result(&f, identity_like(&f, a), out);
+  if (n == 0) { /* whose gradient is zeros */
+    luc_tensor *never =
+        luc__f_call(&f, LUC_OP_scalar_tensor, LUC_ARGS(luc_v_bool(false), luc_v_dtype(LUC_BOOL)));
+    return luc__f_result(&f, luc__f_where(&f, never, a, identity_like(&f, a)), out);
+  }
   if (n < 0) a = luc__f1(&f, LUC_OP_linalg_inv, a);
   for (int64_t left = n < 0 ? -n : n; left > 0; left >>= 1) {
     if (left & 1) power = power ? luc__f_mm(&f, power, a) : a;

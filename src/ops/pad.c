@@ -147,6 +147,9 @@ static luc_status pad_borders(luc_context *ctx, luc_tensor *input, const luc_val
             "pad: only the last 1, 2 or 3 dims of 2- to 5-dimensional inputs can be padded other "
             "than with a constant (pad has %d entries, the input %d dimensions)",
             pad->n, input->ndim);
+  if (mode != LUC_PAD_CIRCULAR && input->sizes[input->ndim - dims - 1] == 0)
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
+                            "pad: only the batch may have no elements");
   for (int d = input->ndim - 1; d >= input->ndim - dims; d--)
     LUC_TRY(check_border(ctx, input, mode, d, pad_before(pad, input->ndim, d),
                          pad_after(pad, input->ndim, d)));

@@ -386,12 +386,15 @@ LUC_RUN_BY(avg_pool3d, pool_avg, 3)
 
 /* ---- adaptive_avg_pool1d, 2d, 3d and adaptive_max_pool1d, 2d, 3d ---- */
 
-static luc_status adaptive_size(luc_context *ctx, int spatial, const luc_value *args,
+/* filled: only the batch may have no elements, in PyTorch not so for means of 1 or 2 dimensions. */
+static luc_status adaptive_size(luc_context *ctx, int spatial, bool filled, const luc_value *args,
                                 int64_t *size) {
   luc_tensor *input = args[0].as.tensor;
   bool batched;
   LUC_TRY(luc__check_batched(ctx, input, spatial, &batched));
   LUC_TRY(luc__need_float(ctx, "input", input));
+  if (filled && batched && input->sizes[1] == 0)
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "only the batch may have no elements");
   LUC_TRY(luc__take_ints(ctx, "output_size", &args[1], spatial, size));
   for (int i = 0; i < spatial; i++) {
     int64_t in = input->sizes[input->ndim - spatial + i];
@@ -405,7 +408,7 @@ static luc_status adaptive_size(luc_context *ctx, int spatial, const luc_value *
 static luc_status pool_adaptive_avg(luc_context *ctx, int spatial, luc_value *args,
                                     luc_value *out) {
   int64_t size[3];
-  LUC_TRY(adaptive_size(ctx, spatial, args, size));
+  LUC_TRY(adaptive_size(ctx, spatial, spatial == 3, args, size));
   if (luc__product(spatial, size) == 1)
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
@@ -422,7 +425,7 @@ static luc_status pool_adaptive_max(luc_context *ctx, int spatial, bool with_ind
                                     luc_value *args, luc_value *out) {
   luc_value both[LUC_MAX_RESULTS];
   int64_t size[3];
-  LUC_TRY(adaptive_size(ctx, spatial, args, size));
+  LUC_TRY(adaptive_size(ctx, spatial, true, args, size));
   LUC_TRY(luc_call(ctx, spatial == 3 ? LUC_OP_adaptive_max_pool_windows : LUC_OP_adaptive_max_pool,
                    LUC_ARGS(args[0], luc_v_ints(size, spatial)), both));
   out[0] = both[0];

@@ -118,18 +118,22 @@ luc_status luc__run_nanmedian_dim(luc_context *ctx, luc_value *args, luc_value *
   return pick_along(ctx, LUC_PICK_NANMEDIAN, args, out);
 }
 
-/* median(input) is the median along the flattened input; of nothing, NaN. */
-luc_status luc__run_median(luc_context *ctx, luc_value *args, luc_value *out) {
+/* median(input), nanmedian(input): along the flattened input; of nothing, NaN as its dtype. */
+static luc_status median_of_all(luc_context *ctx, luc_opid along, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = args[0].as.tensor;
   int64_t whole = -1;
-  LUC_CHECK(ctx, t->numel || luc__dtype_is_float(t->dtype), LUC_ERR_VALUE,
-            "input is empty, and %s has no NaN", luc__dtype_name(t->dtype));
-  if (t->numel == 0) return luc__f_result(&f, luc__f_call(&f, LUC_OP_mean, LUC_ARGS(args[0])), out);
-  luc_tensor *flat = luc__f_reshape(&f, t, 1, &whole);
-  return luc__f_result(
-      &f, luc__f_call(&f, LUC_OP_median_dim, LUC_ARGS(luc_v_tensor(flat), luc_v_int(0))), out);
+  if (t->numel == 0) {
+    luc_tensor *nan =
+        luc__f_mean(&f, luc__f_to(&f, t, luc__compute_dtype(t->dtype)), 0, NULL, false);
+    return luc__f_result(&f, luc__f_to(&f, nan, t->dtype), out);
+  }
+  luc_value flat = luc_v_tensor(luc__f_reshape(&f, t, 1, &whole));
+  return luc__f_result(&f, luc__f_call(&f, along, LUC_ARGS(flat, luc_v_int(0))), out);
 }
+
+LUC_RUN_BY(median, median_of_all, LUC_OP_median_dim)
+LUC_RUN_BY(nanmedian, median_of_all, LUC_OP_nanmedian_dim)
 
 /* ---- distinct elements ---- */
 

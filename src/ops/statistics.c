@@ -285,21 +285,6 @@ luc_status luc__run_corrcoef(luc_context *ctx, luc_value *args, luc_value *out) 
   return luc__f_result(&f, complex ? luc__f1(&f, LUC_OP_view_as_complex, c) : c, out);
 }
 
-/* ---- the median of what is a number ---- */
-
-luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *x = args[0].as.tensor;
-  int64_t all = -1;
-  LUC_TRY(luc__need_numbers(ctx, "input", x));
-  LUC_CHECK(ctx, x->numel || luc__dtype_is_float(x->dtype), LUC_ERR_VALUE,
-            "input is empty, and %s has no NaN", luc__dtype_name(x->dtype));
-  if (x->numel == 0) return luc__f_result(&f, luc__f_mean(&f, x, 0, NULL, false), out); /* NaN */
-  luc_value flat = luc_v_tensor(luc__f_reshape(&f, x, 1, &all));
-  return luc__f_result(&f, luc__f_call(&f, LUC_OP_nanmedian_dim, LUC_ARGS(flat, luc_v_int(0))),
-                       out);
-}
-
 /* ---- histograms ---- */
 
 /* The ends of the bins: as given, else of the values; `apart` where they are the same. */

@@ -100,9 +100,10 @@ def wrapping():
                         (torch.int16, 2 ** 14 + 3, 2 ** 14 + 1), (torch.uint8, 201, 177)):
         name = "wrapping " + NAMES[dtype]
         for n, stride, padding, groups in ((1, 1, 1, 1), (2, (2, 1), (1, 0), 2), (3, 1, 1, 1)):
-            shift = torch.arange(2 * 4 * 3 ** n).view(2, 4, *[3] * n)
-            case("F.conv%dd" % n, (shift + x).to(dtype), torch.full((2, 4 // groups) + (2,) * n, w,
-                 dtype=dtype), torch.tensor([5, -1]).to(dtype), stride, padding, 1, groups, name=name)
+            values = (torch.arange(8 * 3 ** n).view(2, 4, *[3] * n) + x).to(dtype)
+            filters = torch.full((2, 4 // groups) + (2,) * n, w, dtype=dtype)
+            case("F.conv%dd" % n, values, filters, torch.tensor([5, -1]).to(dtype), stride, padding,
+                 1, groups, name=name)
 
 
 convolutions()

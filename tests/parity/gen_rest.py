@@ -224,7 +224,28 @@ def bools():  # taken by what is about integers only beside some
     case("clamp_max", b, b)
 
 
+def corners():
+    for fn in ("matrix_power", "linalg.matrix_power"):
+        case(fn, real(2, 3, 3), 0)
+        case(fn, torch.tensor([[1, 2], [3, 4]]), 0)
+    for dtype in (torch.int32, torch.int16, torch.uint8, torch.float16):
+        for fn in ("median", "nanmedian"):
+            case(fn, torch.zeros(0, 2, dtype=dtype))
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.int64, torch.complex64):
+        case(".float_power_", torch.tensor([1, 2], dtype=dtype), 2, grad=False)
+    case(".float_power_", torch.tensor([1j, 2], dtype=torch.complex128), 2, grad=False)
+    for n in (1, 2, 3):
+        for shape in ((2, 0), (0,), (0, 2)):
+            x = torch.zeros(*shape, *(4,) * n)
+            case("F.adaptive_avg_pool%dd" % n, x, 2, grad=False)
+            case("F.adaptive_max_pool%dd" % n, x, 2, grad=False)
+            if len(shape) == 2:
+                for mode in ("reflect", "replicate", "circular"):
+                    case("F.pad", x, (1, 1) * n, mode, grad=False)
+            case("F.pad", x, (1, 1) * n, "replicate", grad=False)
+
+
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
-             neighbours, copied, bools):
+             neighbours, copied, bools, corners):
     part()
 write("rest", __file__)
