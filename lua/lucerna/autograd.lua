@@ -112,27 +112,28 @@ function autograd.detect_anomaly(...) return detect("detect_anomaly", true, ...)
 -- seen, and so that a saved output does not keep its own graph alive.
 local Context = {}
 
-local function check_saved(saved, i)
-  if saved.versions[i] ~= saved[i]._version then
+local function check_saved(ctx, i)
+  local version, expected = ctx._saved[i]._version, ctx._sealed.versions[i]
+  if version ~= expected then
     core._fail("%s: one of the variables needed for gradient computation has been modified by "
       .. "an inplace operation: saved tensor %d is at version %d; expected version %d instead",
-      saved.name, i, saved[i]._version, saved.versions[i])
+      ctx._name, i, version, expected)
   end
 end
 
 local function without_grad() return set_mode(false) end
 
--- Saved tensors that saved_tensors_hooks keep: a function that gives each back.
+-- Saved tensors that saved_tensors_hooks keep: functions that give each back.
 local function pack_saved(saved)
-  local pack = core.autograd._saved_hook()
-  if not pack then return end
-  saved.unpack = {}
+  local pack, unpack = core.autograd._saved_hook(), {}
+  if not pack then return nil end
   for i = 1, saved.n do
     if is_tensor(saved[i]) then
-      saved.unpack[i] = scoped(without_grad, pack, saved[i]:detach())
+      unpack[i] = scoped(without_grad, pack, saved[i]:detach())
       saved[i] = false
     end
   end
+  return unpack
 end
 
 local function unpack_saved(unpack)
@@ -144,18 +145,14 @@ local function unpack_saved(unpack)
 end
 
 local function saved_tensors(ctx)
-  local saved, result = ctx._saved, {}
-  if not saved then return result end
-  if ctx._freed then
-    core._fail("%s: trying to backward through the graph a second time: its saved tensors were "
-      .. "freed (pass retain_graph = true to the first backward)", saved.name)
-  end
+  local saved, sealed, result = ctx._saved, ctx._sealed, {}
+  if not sealed then return result end
   for i = 1, saved.n do
-    local tensor, unpack = saved[i], saved.unpack and saved.unpack[i]
+    local tensor, unpack = saved[i], sealed.unpack and sealed.unpack[i]
     if unpack then tensor = unpack_saved(unpack) end
     if is_tensor(tensor) then
-      if not unpack then check_saved(saved, i) end
-      local output = saved.outputs[i]
+      if not unpack then check_saved(ctx, i) end
+      local output = sealed.outputs[i]
       if output and ctx._function then
         tensor = ctx._vmap and ctx._vmap.expose(tensor) or tensor
         tensor = core.autograd._attach(ctx._function, tensor, output)
@@ -175,44 +172,44 @@ end
 --- Keeps tensors for backward: they come back as ctx.saved_tensors.
 function Context:save_for_backward(...)
   local saved = table.pack(...)
-  saved.versions, saved.outputs, saved.name = {}, {}, self._name
   for i = 1, saved.n do
     if saved[i] ~= nil and not is_tensor(saved[i]) then
       core._fail("save_for_backward: expected tensors or nil (argument %d is a %s)", i,
         type(saved[i]))
     end
   end
-  rawset(self, "_saved", saved)
+  self._saved = saved
 end
 
 --- These outputs have no gradient.
 function Context:mark_non_differentiable(...)
   local marked = {}
   for _, tensor in ipairs { ... } do marked[tensor] = true end
-  rawset(self, "_non_differentiable", marked)
+  self._non_differentiable = marked
 end
 
 --- Without this backward gets zeros where an output got no gradient; with false it gets nil.
-function Context:set_materialize_grads(on) rawset(self, "_materialize", on) end
+function Context:set_materialize_grads(on) self._materialize = on end
 
--- Versions are read after forward; saved outputs, the k-th result being at places[k], become
--- aliases outside the graph.
+-- After forward versions are read; saved outputs, the k-th result being at places[k], become
+-- aliases outside the graph. Before it ctx.saved_tensors is empty.
 local function seal_saved(ctx, outputs, places)
   local saved = ctx._saved
   if not saved then return end
+  local versions, results = {}, {}
   for i = 1, saved.n do
     local tensor = saved[i]
     if is_tensor(tensor) then
       for k, o in ipairs(places) do
         if outputs[o] == tensor then
           saved[i] = tensor:detach()
-          saved.outputs[i] = k
+          results[i] = k
         end
       end
-      saved.versions[i] = saved[i]._version
+      versions[i] = saved[i]._version
     end
   end
-  pack_saved(saved)
+  ctx._sealed = { versions = versions, outputs = results, unpack = pack_saved(saved) }
 end
 
 -- Gradients as backward wants them: zeros for the outputs that got none.
@@ -242,9 +239,9 @@ local function make_backward(class, ctx, inputs, outputs, places)
     local grads = { n = shapes.n }
     for k, o in ipairs(places) do grads[o] = (select(k, ...)) end
     materialize(ctx, shapes, grads)
-    rawset(ctx, "_function", handle)
+    ctx._function = handle
     local results = table.pack(class.backward(ctx, table.unpack(grads, 1, grads.n)))
-    rawset(ctx, "_function", nil)
+    ctx._function = nil
     for i = ninputs + 1, results.n do
       if results[i] ~= nil then
         core._fail("%sBackward: returned an incorrect number of gradients (expected %d, got %d)",
@@ -330,7 +327,7 @@ local function record(class, ctx, inputs, outputs)
   if #results == 0 then return end
   local vmap = levels_of(inputs, outputs)
   if vmap then
-    rawset(ctx, "_vmap", vmap)
+    ctx._vmap = vmap
     backward = for_samples(backward, vmap)
     for k, t in ipairs(tensors) do tensors[k] = vmap.expose(t) end
     for k, o in ipairs(places) do

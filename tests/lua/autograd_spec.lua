@@ -589,6 +589,22 @@ describe("autograd.Function", function()
     assert.near(math.exp(1), x.grad[2]:item(), 2 ^ -51) -- an ulp
   end)
 
+  it("has saved nothing yet while forward runs", function()
+    local saved
+    local Peeking = autograd.Function("Peeking", {
+      forward = function(ctx, x)
+        ctx:save_for_backward(x)
+        saved = ctx.saved_tensors
+        return x * 2
+      end,
+      backward = function(ctx, g) return g * #ctx.saved_tensors end,
+    })
+    local x = leaf { 0, 1 }
+    Peeking.apply(x):sum():backward()
+    assert.same({}, saved)
+    assert.same({ 1.0, 1.0 }, x.grad:tolist())
+  end)
+
   it("agrees with finite differences, twice", function()
     local x = parity.leaf(2, 3)
     parity.gradcheck(Exp.apply, { x })
