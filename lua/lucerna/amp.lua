@@ -5,7 +5,7 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local autocast = require "lucerna.autocast"
-local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 
 local amp = { autocast = autocast.autocast, is_autocast_available = autocast.is_autocast_available }
@@ -61,9 +61,7 @@ setmetatable(GradScaler, { __call = function(_, ...)
   local device, init_scale, growth_factor, backoff_factor, growth_interval, enabled =
     arguments("GradScaler", { "device", "init_scale", "growth_factor", "backoff_factor",
       "growth_interval", "enabled" }, ...)
-  if device ~= nil and type(device) ~= "string" then
-    core._fail("GradScaler: device must be a string (got %s)", type(device))
-  end
+  check.option("GradScaler", "device", device, "string")
   local self = setmetatable({ _enabled = enabled ~= false, _init_scale = init_scale or 65536.0,
     _growth_factor = growth_factor or 2.0, _backoff_factor = backoff_factor or 0.5,
     _growth_interval = growth_interval or 2000, _growth_tracker = 0, _optimizers = {} }, GradScaler)
@@ -295,9 +293,7 @@ function amp.custom_fwd(...)
     local options = { device_type = device_type, cast_inputs = cast_inputs }
     return function(f) return amp.custom_fwd(f, next(options) and options or nil) end
   end
-  if not is_callable(forward) then
-    core._fail("custom_fwd: fwd must be a function (got %s)", type(forward))
-  end
+  check.callable("custom_fwd", "fwd", forward)
   return function(ctx, ...)
     local on = autocast.is_autocast_enabled(device_type)
     ctx._dtype = autocast.get_autocast_dtype(device_type)
@@ -311,9 +307,7 @@ end
 
 --- custom_bwd(backward): the backward of a forward by custom_fwd; it runs as that one ran.
 function amp.custom_bwd(backward)
-  if not is_callable(backward) then
-    core._fail("custom_bwd: bwd must be a function (got %s)", type(backward))
-  end
+  check.callable("custom_bwd", "bwd", backward)
   return function(ctx, ...)
     local function enter() return core._enter_autocast(ctx._fwd_used_autocast, ctx._dtype) end
     return scoped(enter, backward, ctx, ...)

@@ -5,6 +5,7 @@
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 
 local M = { clear_autocast_cache = core.clear_autocast_cache }
@@ -12,9 +13,7 @@ local M = { clear_autocast_cache = core.clear_autocast_cache }
 -- Is it the CPU? Any other device PyTorch knows is one that is not here.
 local function is_cpu(who, device_type)
   if device_type == nil or device_type == "cpu" then return true end
-  if type(device_type) ~= "string" then
-    core._fail("%s: device_type must be a string (got %s)", who, type(device_type))
-  end
+  check.string(who, "device_type", device_type)
   if device_type ~= "cuda" then
     core._fail("%s: unknown device type '%s'", who, device_type)
   end
@@ -22,12 +21,6 @@ local function is_cpu(who, device_type)
 end
 
 local function is_half(dtype) return dtype == core.float16 or dtype == core.bfloat16 end
-
-local function check_kind(who, name, value, kind)
-  if value ~= nil and type(value) ~= kind then
-    core._fail("%s: %s must be a %s (got %s)", who, name, kind, type(value))
-  end
-end
 
 local function check_dtype(who, dtype)
   local ok, real = pcall(function() return dtype.is_floating_point end)
@@ -41,8 +34,8 @@ local function region(device_type, dtype, enabled, cache_enabled)
   local who = "autocast"
   local cpu = is_cpu(who, device_type)
   check_dtype(who, dtype)
-  check_kind(who, "enabled", enabled, "boolean")
-  check_kind(who, "cache_enabled", cache_enabled, "boolean")
+  check.option(who, "enabled", enabled, "boolean")
+  check.option(who, "cache_enabled", cache_enabled, "boolean")
   if not cpu then return function() return core._enter_autocast() end end
   local on = enabled ~= false and (dtype == nil or is_half(dtype))
   return function()
@@ -81,7 +74,7 @@ end
 --- set_autocast_enabled([device_type,] enabled): turns mixed precision on or off until told again.
 function M.set_autocast_enabled(device_type, enabled)
   if type(device_type) == "boolean" then device_type, enabled = "cpu", device_type end
-  check_kind("set_autocast_enabled", "enabled", enabled, "boolean")
+  check.option("set_autocast_enabled", "enabled", enabled, "boolean")
   if is_cpu("set_autocast_enabled", device_type) then core._set_autocast(enabled) end
 end
 
@@ -108,7 +101,7 @@ end
 
 --- set_autocast_cache_enabled(enabled): are casts of weights to be kept while a region lasts?
 function M.set_autocast_cache_enabled(enabled)
-  check_kind("set_autocast_cache_enabled", "enabled", enabled, "boolean")
+  check.option("set_autocast_cache_enabled", "enabled", enabled, "boolean")
   core._set_autocast(nil, nil, enabled)
 end
 

@@ -3,7 +3,6 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
-local is_callable = require "lucerna.callable"
 local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 local shape_text = require "lucerna.shape_text"
@@ -47,9 +46,7 @@ end
 local function grad_with_batches(...)
   local outputs, inputs, seeds, retain_graph, create_graph, allow_unused, batched, materialize =
     arguments("grad", GRAD, ...)
-  if type(batched) ~= "boolean" then
-    core._fail("grad: is_grads_batched must be a boolean (got %s)", type(batched))
-  elseif not batched then
+  if not check.boolean("grad", "is_grads_batched", batched) then
     return core.autograd.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused,
       materialize)
   end
@@ -87,9 +84,7 @@ end
 
 local function detect(who, mode, f, ...)
   if f == nil then return set_mode(nil, nil, mode) end
-  if not is_callable(f) then
-    core._fail("%s: f must be a function (got %s)", who, type(f))
-  end
+  check.callable(who, "f", f)
   return scoped(function() return set_mode(nil, nil, mode) end, f, ...)
 end
 
@@ -97,9 +92,7 @@ end
 -- with an error that names the function; like no_grad for a call of f, for a block (`local _
 -- <close> = set_detect_anomaly(true)`), or for good.
 function autograd.set_detect_anomaly(mode, ...)
-  if type(mode) ~= "boolean" then
-    core._fail("set_detect_anomaly: mode must be a boolean (got %s)", type(mode))
-  end
+  check.boolean("set_detect_anomaly", "mode", mode)
   return detect("set_detect_anomaly", mode, ...)
 end
 
@@ -138,10 +131,7 @@ end
 
 local function unpack_saved(unpack)
   local tensor = scoped(without_grad, unpack)
-  if not is_tensor(tensor) then
-    core._fail("unpack_hook: the result must be a Tensor (got %s)", type(tensor))
-  end
-  return tensor
+  return check.tensor("unpack_hook", "the result", tensor)
 end
 
 local function saved_tensors(ctx)
@@ -356,9 +346,7 @@ Function.__tostring = function(class) return "autograd.Function " .. class.name 
 -- differentiable function; call `f.apply(...)`. backward returns one gradient per argument of
 -- forward (nil for what is no tensor).
 function autograd.Function(name, definition)
-  if type(name) ~= "string" then
-    core._fail("Function: name must be a string (got %s)", type(name))
-  end
+  check.string("Function", "name", name)
   if type(definition) ~= "table" then
     core._fail("Function: expected a table with forward and backward (got %s)", type(definition))
   end

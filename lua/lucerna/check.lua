@@ -26,6 +26,12 @@ local function of_type(wanted)
   end
 end
 
+--- check.option(who, name, value, wanted): nil, or of that type of Lua's.
+function check.option(who, name, value, wanted)
+  if value ~= nil and type(value) ~= wanted then fail(who, name, "a " .. wanted, value) end
+  return value
+end
+
 check.tensor = kind(core.is_tensor, "a Tensor")
 check.module = kind(core.nn.is_module, "an nn.Module")
 check.callable = kind(is_callable, "a function")

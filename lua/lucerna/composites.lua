@@ -132,9 +132,7 @@ function composites.pca_lowrank(...)
   local who = "pca_lowrank"
   local a, q, center, niter = arguments(who, { "A", "q", "center", "niter" }, ...)
   local most = check_matrix(who, a)
-  if center ~= nil and type(center) ~= "boolean" then
-    fail("%s: center must be a boolean (got %s)", who, kind_name(center))
-  end
+  check.option(who, "center", center, "boolean")
   if center ~= false then a = a - a:mean(-2, true) end
   local u, s, v = low_rank(who, a, q or math.min(6, most), niter or 2)
   return u, s, v
@@ -202,9 +200,7 @@ local function check_histogram(x, bins, range, weight, density)
       if type(v) ~= "number" then fail("histogramdd: range: entry %d is a %s", k, type(v)) end
     end
   end
-  if density ~= nil and type(density) ~= "boolean" then
-    fail("histogramdd: density must be a boolean (got %s)", kind_name(density))
-  end
+  check.option("histogramdd", "density", density, "boolean")
   if weight == nil then return end
   check.tensor("histogramdd", "weight", weight)
   local shape = x.shape

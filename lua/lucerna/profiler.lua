@@ -222,9 +222,7 @@ end
 --- prof:export_chrome_trace(path): writes chrome_trace() to a file.
 function Profile:export_chrome_trace(path)
   check_self("export_chrome_trace", self)
-  if type(path) ~= "string" then
-    core._fail("Profile.export_chrome_trace: path must be a string (got %s)", type(path))
-  end
+  check.string("Profile.export_chrome_trace", "path", path)
   if not io then core._fail("Profile.export_chrome_trace: needs io; see prof:chrome_trace()") end
   local file, message = io.open(path, "w")
   if not file then core._fail("Profile.export_chrome_trace: %s", message) end

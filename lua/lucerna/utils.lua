@@ -5,7 +5,6 @@
 local core = require "lucerna.core"
 local autocast = require "lucerna.autocast"
 local autograd = require "lucerna.autograd"
-local is_callable = require "lucerna.callable"
 local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 
@@ -78,9 +77,7 @@ local function take_options(args)
   if not are_options(last) then return {} end
   args.n = args.n - 1
   for key, value in pairs(last) do
-    if type(value) ~= OPTIONS[key] then
-      core._fail("checkpoint: %s must be a %s (got %s)", key, OPTIONS[key], type(value))
-    end
+    check.option("checkpoint", key, value, OPTIONS[key])
   end
   return last
 end
@@ -127,10 +124,7 @@ function utils.checkpoint.checkpoint_sequential(functions, segments, input, opti
       segments)
   end
   for k, f in ipairs(list) do
-    if not is_callable(f) then
-      core._fail("checkpoint_sequential: functions[%d] must be a function (got %s)", k,
-        core.nn.kind_name(f))
-    end
+    check.callable("checkpoint_sequential", ("functions[%d]"):format(k), f)
   end
   local empty = type(options) == "table" and next(options) == nil
   if options ~= nil and not empty and not are_options(options) then

@@ -53,13 +53,8 @@ end
 --- save_on_cpu(pin_memory, device_type, f, ...): saved_tensors_hooks that keep tensors in the
 -- memory of the CPU, where all of this build are.
 function graph.save_on_cpu(pin_memory, device_type, ...)
-  for name, value in pairs { pin_memory = pin_memory, device_type = device_type } do
-    local wanted = name == "pin_memory" and "boolean" or "string"
-    if type(value) ~= wanted then
-      core._fail(("save_on_cpu: %s must be a %s (got %s)"):format(name, wanted,
-        core.nn.kind_name(value)))
-    end
-  end
+  check.option("save_on_cpu", "pin_memory", pin_memory, "boolean")
+  check.option("save_on_cpu", "device_type", device_type, "string")
   local function cpu(t) return t:cpu() end
   return graph.saved_tensors_hooks(cpu, cpu, ...)
 end
@@ -67,10 +62,7 @@ end
 --- disable_saved_tensors_hooks(error_message, f, ...): while f runs, saved_tensors_hooks is an
 -- error with this message; so is this call where hooks are in force already.
 function graph.disable_saved_tensors_hooks(error_message, ...)
-  if type(error_message) ~= "string" then
-    core._fail("disable_saved_tensors_hooks: error_message must be a string (got %s)",
-      core.nn.kind_name(error_message))
-  end
+  check.string("disable_saved_tensors_hooks", "error_message", error_message)
   return region("disable_saved_tensors_hooks", function()
     if regions > 0 then core._fail(error_message) end
     local outer = refused

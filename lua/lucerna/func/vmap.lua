@@ -4,7 +4,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
-local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local levels = require "lucerna.func.levels"
 local scoped = require "lucerna.scoped"
 local tree = require "lucerna.func.tree"
@@ -216,7 +216,7 @@ local function read_options(f, ...)
   end
   local in_dims, out_dims, randomness, chunk_size = arguments("vmap",
     { "in_dims", "out_dims", "randomness", "chunk_size" }, table.unpack(given, 1, given.n))
-  if not is_callable(f) then fail("vmap: func must be a function (got %s)", kind_name(f)) end
+  check.callable("vmap", "func", f)
   if tree.is_node(out_dims) and #out_dims == 1 and out_dims[1] == none then out_dims = none end
   local options = { f = f, in_dims = in_dims == nil and 1 or in_dims,
     out_dims = out_dims == nil and 1 or out_dims, randomness = randomness or "error",

@@ -3,6 +3,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local nn = require "lucerna.nn"
 local F = require "lucerna.nn.functional"
 
@@ -55,13 +56,8 @@ function loss.LinearCrossEntropyOptions(...)
   local values = table.pack(arguments("LinearCrossEntropyOptions", names, ...))
   local options = { allow_retain_graph = false, chunking_method = "auto", acc_policy = "auto" }
   for i, name in ipairs(names) do
-    if values[i] ~= nil then
-      if type(values[i]) ~= OPTIONS[name] then
-        fail("LinearCrossEntropyOptions: %s must be a %s (got %s)", name, OPTIONS[name],
-          type(values[i]))
-      end
-      options[name] = values[i]
-    end
+    local value = check.option("LinearCrossEntropyOptions", name, values[i], OPTIONS[name])
+    if value ~= nil then options[name] = value end
   end
   return options
 end
@@ -89,9 +85,7 @@ function LinearCross:__init(...)
   self.reduction, self.ignore_index = reduction or "mean", ignore
   self.label_smoothing, self.options = smoothing or 0.0, options
   check_reduction(who, self.reduction)
-  if math.type(classes) ~= "integer" then
-    fail("%s: num_classes must be an integer (got %s)", who, type(classes))
-  end
+  check.integer(who, "num_classes", classes)
   self.linear = nn.Linear(features, classes * product(self.out_features),
     { bias = bias or false, device = device, dtype = dtype })
   self:register_buffer("weight", weight)
