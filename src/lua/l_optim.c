@@ -187,8 +187,7 @@ static int optimizer_fits(lua_State *L) {
     lua_rawgeti(L, 1, i + 1);
     const luc_tensor *t = luc_l_totensor(L, -1);
     lua_pop(L, 1);
-    fits = t && !luc_tensor_is_uninitialized(t) && luc_tensor_is_leaf(t) &&
-           luc__dtype_is_float(t->dtype);
+    fits = t && luc_tensor_is_leaf(t) && luc__dtype_is_float(t->dtype);
     if (fits) status = luc__set_add(ctx, &seen, t, &fits);
   }
   luc__set_free(ctx, &seen);

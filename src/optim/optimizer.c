@@ -106,9 +106,9 @@ static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_ten
   const char *kind = o->kind->name;
   for (int i = 0; i < n; i++) {
     luc_tensor *t = params[i];
-    LUC_CHECK(ctx, !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,
+    LUC_CHECK(ctx, !o->kind->eager || !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,
               "%s: parameter %d is uninitialized: call the lazy module with a batch before making "
-              "the optimizer",
+              "an optimizer whose state begins with it",
               kind, i + 1);
     LUC_CHECK(ctx, luc_tensor_is_leaf(t), LUC_ERR_VALUE,
               "%s: can't optimize a non-leaf Tensor (parameter %d)", kind, i + 1);

@@ -155,8 +155,29 @@ describe("a lazy layer", function()
     refused("Attempted to use an uninitialized parameter in index.", function()
       return layer.weight[1]
     end)
-    refused("SGD: parameter 1 is uninitialized", optim.SGD, layer:parameters(), {lr = 0.1})
-    refused("Adam: parameter 2 is uninitialized", optim.Adam, {lucerna.ones(1), layer.weight})
+    refused("Adagrad: parameter 2 is uninitialized", optim.Adagrad, {lucerna.ones(1), layer.weight})
+  end)
+
+  it("is optimized once it has its shape", function()
+    local kinds = {"SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adadelta",
+      "ASGD", "Rprop", "SparseAdam", "LBFGS"}
+    for _, kind in ipairs(kinds) do
+      local layer = nn.LazyLinear(2)
+      local o = optim[kind](layer:parameters(), {lr = 0.1})
+      local function loss()
+        o:zero_grad()
+        local y = layer(lucerna.ones(1, 3)):sum()
+        y:backward()
+        return y
+      end
+      if kind ~= "LBFGS" then
+        o:step() -- there is no gradient
+        o:load_state_dict(o:state_dict())
+        assert.is_true(nn.parameter.is_lazy(layer.weight), kind)
+      end
+      local before = o:step(loss)
+      assert.is_true(layer(lucerna.ones(1, 3)):sum():item() < before:item(), kind)
+    end
   end)
 
   it("can be cast like any tensor", function()

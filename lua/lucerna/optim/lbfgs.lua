@@ -77,14 +77,17 @@ local function move(params, t, direction)
   end
 end
 
+-- What has no shape yet has nothing to be restored.
 local function copy_all(params)
   local copies = {}
-  for k, p in ipairs(params) do copies[k] = p:detach():clone() end
+  for k, p in ipairs(params) do copies[k] = not core.nn.is_lazy(p) and p:detach():clone() end
   return copies
 end
 
 local function restore(params, copies)
-  for k, p in ipairs(params) do p:detach():copy_(copies[k]) end
+  for k, p in ipairs(params) do
+    if copies[k] then p:detach():copy_(copies[k]) end
+  end
 end
 
 local function largest(t) return t:abs():max():item() end

@@ -238,10 +238,7 @@ function Optimizer:_add(list)
     for _, p in ipairs(group.params) do seen[p] = "in" end
   end
   for k, p in ipairs(list) do
-    if core.nn.is_lazy(p) then
-      fail("%s: parameter %d is uninitialized: call the lazy module with a batch before making "
-        .. "the optimizer", self.__name, k)
-    elseif not p.is_leaf then
+    if not p.is_leaf then
       fail("%s: can't optimize a non-leaf Tensor (parameter %d)", self.__name, k)
     elseif not p.dtype.is_floating_point then
       fail("%s: parameter %d has dtype %s, expected a floating point one", self.__name, k, p.dtype)
