@@ -50,6 +50,8 @@ typedef struct luc_gemm_kernels {
                     int64_t to_row);
   /* Of pairs: to [cuts(k, 2), n] from k rows of n elements, so far apart; an odd one meets 0. */
   void (*weave)(int64_t k, int64_t n, const uint16_t *from, int64_t row, void *to);
+  /* To pairs: n floats rounded, none of them a denormal. */
+  void (*round)(int64_t n, const void *from, void *to);
 } luc_gemm_kernels;
 
 /* ORDER DTYPE: float32, float64. */

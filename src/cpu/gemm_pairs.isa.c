@@ -35,6 +35,14 @@ static void weave(int64_t k, int64_t n, const uint16_t *from, int64_t row, void 
       _mm512_mask_storeu_epi32(pairs + i, there, _mm512_or_si512(_mm512_cvtepu16_epi32(low), wide));
     }
 }
+
+static void round_f32(int64_t n, const void *from, void *to) {
+  for (int64_t i = 0; i < n; i += 16) {
+    const __mmask16 there = (__mmask16)(n - i < 16 ? (1 << (n - i)) - 1 : -1);
+    const __m512 x = _mm512_maskz_loadu_ps(there, (const float *)from + i);
+    _mm256_mask_storeu_epi16((uint16_t *)to + i, there, (__m256i)_mm512_cvtneps_pbh(x));
+  }
+}
 #include "cpu/real_end.inc"
 
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {.block = block_f32,
@@ -42,7 +50,8 @@ const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {.block = block_f32,
                                                         .dots = long_dots_f32,
                                                         .serial = serial_f32,
                                                         .transpose = transpose_f32,
-                                                        .weave = weave};
+                                                        .weave = weave,
+                                                        .round = round_f32};
 #else
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {0};
 #endif

@@ -35,6 +35,9 @@ typedef struct job {
   int64_t range;             /* rows */
   bool by_units;             /* all rows are one range, whose steps are cut */
   factor share, projection;
+  char *halves; /* pairs: what meets w_hh next, as bfloat16, [batch, half_width] */
+  int64_t half_width;
+  size_t half_bytes;
 } job;
 
 /* Rows [begin, end) of the batch, in one thread's hands; of them `units` units from `unit` on. */
@@ -124,6 +127,18 @@ static char *rows_at(const range *p, const void *matrix, int64_t step, int64_t w
   return at(p->j, matrix, p->j->r->offsets[step] + p->begin, width);
 }
 
+/* Rows of a range that meet w_hh in the next step. */
+static void round_rows(const range *p, int64_t n, const char *rows) {
+  const job *j = p->j;
+  if (!j->halves) return;
+  j->gemm->round(n * j->half_width, rows, at(j, j->halves, p->begin, j->half_width / 2));
+}
+
+/* Those rows, as the product takes them. */
+static const char *rounded(const range *p, const char *rows) {
+  return p->j->halves ? at(p->j, p->j->halves, p->begin, p->j->half_width / 2) : rows;
+}
+
 static int64_t step_at(const luc_recurrence *r, int64_t i) {
   return r->reverse ? r->steps - 1 - i : i;
 }
@@ -204,7 +219,7 @@ static void forward_part(const step_job *s, const range *p) {
   char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
   char *cell_y = r->w_hr ? p->scratch + j->range * pitch * j->size : y;
   for (int64_t g = p->unit; g < j->gates; g += apart)
-    product_part(j, &j->share, g, g + columns, s->n, h, 0, share, pitch, r->b_hh);
+    product_part(j, &j->share, g, g + columns, s->n, rounded(p, h), 0, share, pitch, r->b_hh);
   for (int64_t i = 0; i < s->n; i++) {
     char *to = at(j, cell_y, i, r->hidden);
     if (r->cell == LUC_CELL_GRU)
@@ -221,12 +236,14 @@ static void forward_steps(luc_context *ctx, const range *p) {
   char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
   begin_states(p, r->h, r->h_n, r->output);
   begin_states(p, r->c, r->c_n, r->hidden);
+  round_rows(p, p->end - p->begin, h);
   for (int64_t i = 0; i < r->steps; i++) {
     step_job s = {.rows = p, .run = forward_part, .at = step_at(r, i)};
     s.n = taking_part(p, s.at);
     if (s.n == 0) continue;
     run_step(ctx, &s);
     memcpy(h, rows_at(p, r->y, s.at, r->output), (size_t)(s.n * r->output * j->size));
+    round_rows(p, s.n, h);
     if (r->cells)
       memcpy(rows_at(p, r->cells, s.at, r->hidden), c, (size_t)(s.n * r->hidden * j->size));
   }
@@ -307,8 +324,8 @@ static void backward_part(const step_job *s, const range *p) {
   const char *dm = r->w_hr ? c.dm : c.dh;
   if (s->before_n > 0)
     product_part(j, &j->share, p->unit, p->unit + columns, s->before_n,
-                 rows_at(p, g->dshare, s->before, j->gates), r->cell == LUC_CELL_GRU, c.dh,
-                 r->output, NULL);
+                 rounded(p, rows_at(p, g->dshare, s->before, j->gates)), r->cell == LUC_CELL_GRU,
+                 c.dh, r->output, NULL);
   const int64_t runs = j->by_units ? n : 1, length = j->by_units ? columns : n * r->output;
   for (int64_t i = 0; g->dy && i < runs; i++)
     j->kernels->add(length, unit_at(p, rows_at(p, g->dy, s->at, r->output), i, r->output),
@@ -321,8 +338,9 @@ static void backward_part(const step_job *s, const range *p) {
 }
 
 static void backward_steps(luc_context *ctx, const range *p) {
-  const luc_recurrence *r = p->j->r;
-  const luc_recurrence_grads *g = p->j->g;
+  const job *j = p->j;
+  const luc_recurrence *r = j->r;
+  const luc_recurrence_grads *g = j->g;
   const carried c = cut_scratch(p);
   step_job s = {.rows = p, .run = backward_part};
   begin_states(p, g->dh_n, g->dh, r->output);
@@ -332,6 +350,7 @@ static void backward_steps(luc_context *ctx, const range *p) {
     s.n = k >= 0 ? taking_part(p, s.at) : 0;
     copy_all_before(p, &c, s.at, s.n);
     run_step(ctx, &s);
+    round_rows(p, s.n, rows_at(p, g->dshare, s.at, j->gates));
     s.before = s.at, s.before_n = s.n;
   }
 }
@@ -365,12 +384,18 @@ static bool goes_by_units(const job *j) {
 
 static luc_status make_factors(luc_context *ctx, job *j) {
   const luc_recurrence *r = j->r;
-  const int64_t group = j->by_units ? r->hidden : j->gates;
+  const int64_t group = j->by_units ? r->hidden : j->gates, pair = r->pairs ? 2 : 1;
+  if (r->pairs) {
+    j->half_width = j->g ? j->gates : r->output;
+    j->half_bytes = luc__mul_size((size_t)(r->batch * j->half_width), sizeof(uint16_t));
+    j->halves = luc__alloc(ctx, j->half_bytes);
+    if (!j->halves) return LUC_ERR_MEMORY;
+  }
   if (j->g) {
-    LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates, r->output, r->output));
+    LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates / pair, r->output, r->output));
     return make_factor(ctx, j, &j->projection, r->w_hr, false, r->output, r->hidden, r->hidden);
   }
-  LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, true, r->output, j->gates, group));
+  LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, true, r->output / pair, j->gates, group));
   return make_factor(ctx, j, &j->projection, r->w_hr, true, r->hidden, r->output, r->output);
 }
 
@@ -379,7 +404,7 @@ static luc_status run(luc_context *ctx, job *j) {
   luc_status status = LUC_OK;
   if (r->batch == 0) return status;
   j->kernels = &luc__kernels(ctx)->recurrence[r->dtype];
-  j->gemm = &luc__kernels(ctx)->gemm[r->dtype];
+  j->gemm = luc__gemm_kernels(ctx, r->dtype, r->pairs);
   j->size = (int64_t)luc__dtype_size(r->dtype);
   j->gates = luc__cell_gates(r->cell) * r->hidden;
   j->work = luc__cell_work(r->cell) * r->hidden;
@@ -393,6 +418,7 @@ static luc_status run(luc_context *ctx, job *j) {
 done:
   luc__free(ctx, j->share.data, j->share.bytes);
   luc__free(ctx, j->projection.data, j->projection.bytes);
+  luc__free(ctx, j->halves, j->half_bytes);
   return status;
 }
 

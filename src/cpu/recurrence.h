@@ -31,6 +31,8 @@ typedef struct luc_recurrence {
   const void *gates;      /* [rows, gates * hidden]: the input's share, with its bias */
   const void *h, *c;      /* [batch, output], [batch, hidden]: states at first; c of an LSTM */
   const void *w_hh;       /* [gates * hidden, output] */
+  bool pairs;             /* w_hh holds pairs of bfloat16 along output, which is even, on the way
+                             back along gates, and w_hr is NULL */
   const void *b_hh;       /* [gates * hidden] or NULL; only a GRU's is not in `gates` */
   const void *w_hr;       /* [output, hidden], the projection, or NULL */
   void *y;                /* [rows, output] */

@@ -5,9 +5,11 @@
 
 #include <string.h>
 
+#include "cpu/gemm.h"
 #include "lucerna/autograd.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/pairs.h"
 #include "ops/recurrence_steps.h"
 #include "ops/rows.h"
 
@@ -44,12 +46,28 @@ static void let_go(luc_context *ctx, held *k) {
   luc__free(ctx, k->offsets, k->offsets_bytes);
 }
 
+/* w_hh as the kernel takes it, of bfloat16 by pairs along dim. */
+static luc_status take_weight(luc_context *ctx, held *k, luc_dtype compute, luc_tensor *w_hh,
+                              bool projected, int dim) {
+  const int64_t output = w_hh->sizes[1];
+  luc_recurrence *r = &k->r;
+  r->pairs = w_hh->dtype == LUC_BFLOAT16 && !projected && output % 2 == 0 &&
+             output >= 2 * LUC_LEAST_PAIRS && luc__gemm_has_pairs(ctx);
+  if (!r->pairs) return luc__dense(ctx, w_hh, compute, &k->w_hh);
+  luc_tensor *dense;
+  LUC_TRY(luc__dense(ctx, w_hh, w_hh->dtype, &dense));
+  luc_status status = luc__pairs_of(ctx, dense, dim, &k->w_hh);
+  luc_tensor_release(ctx, dense);
+  return status;
+}
+
 /* h, c, w_hh and w_hr as the kernel takes them. */
 static luc_status take_states(luc_context *ctx, held *k, luc_dtype compute, const luc_value *h,
-                              const luc_value *c, const luc_value *w_hh, const luc_value *w_hr) {
+                              const luc_value *c, const luc_value *w_hh, const luc_value *w_hr,
+                              int dim) {
   LUC_TRY(luc__dense(ctx, h->as.tensor, compute, &k->h));
   LUC_TRY(luc__dense(ctx, luc_as_tensor(c), compute, &k->c));
-  LUC_TRY(luc__dense(ctx, w_hh->as.tensor, compute, &k->w_hh));
+  LUC_TRY(take_weight(ctx, k, compute, w_hh->as.tensor, !luc_is_none(w_hr), dim));
   LUC_TRY(luc__dense(ctx, luc_as_tensor(w_hr), compute, &k->w_hr));
   k->r.dtype = compute;
   k->r.h = k->h->data;
@@ -130,7 +148,7 @@ luc_status luc__run_recurrence(luc_context *ctx, luc_value *args, luc_value *out
   status = check(ctx, args, cell, k.r.hidden);
   if (status != LUC_OK) return luc__failed_as(ctx, status, name_of(cell));
   LUC_GO(take_sizes(ctx, &k, &args[SIZES]));
-  LUC_GO(take_states(ctx, &k, compute, &args[H], &args[C], &args[W_HH], &args[W_HR]));
+  LUC_GO(take_states(ctx, &k, compute, &args[H], &args[C], &args[W_HH], &args[W_HR], 1));
   LUC_GO(luc__dense(ctx, gates, compute, &k.gates));
   LUC_GO(luc__dense(ctx, luc_as_tensor(&args[B_HH]), compute, &k.b_hh));
   k.r.gates = k.gates->data;
@@ -194,11 +212,13 @@ static luc_status make_grads(luc_context *ctx, const luc_recurrence *r, luc_recu
 }
 
 /* Gradients of weights: one product over all rows each. */
-static luc_status weight_grads(luc_context *ctx, luc_cell cell, luc_tensor **t) {
+static luc_status weight_grads(luc_context *ctx, const luc_recurrence *r, luc_tensor **t) {
+  const luc_dtype as = r->pairs ? LUC_BFLOAT16 : r->dtype;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *share = luc__f_transpose(&f, t[DSHARE], 0, 1);
-  luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, share, t[BEFORE]), &t[DW_HH]);
-  if (cell == LUC_CELL_GRU)
+  luc_tensor *share = luc__f_transpose(&f, luc__f_to(&f, t[DSHARE], as), 0, 1);
+  luc_tensor *before = luc__f_to(&f, t[BEFORE], as);
+  luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, share, before), &t[DW_HH]);
+  if (r->cell == LUC_CELL_GRU)
     luc__f_keep(&f, luc__f_sum(&f, t[DSHARE], 1, (int64_t[]){0}, false), &t[DB_HH]);
   if (t[DPROJECTED]) {
     luc_tensor *projected = luc__f_transpose(&f, t[DPROJECTED], 0, 1);
@@ -219,7 +239,7 @@ luc_status luc__run_recurrence_backward(luc_context *ctx, luc_value *args, luc_v
   luc_status status;
   k.r.hidden = w_hh->sizes[0] / luc__cell_gates(cell);
   LUC_GO(take_sizes(ctx, &k, &args[G_SIZES]));
-  LUC_GO(take_states(ctx, &k, compute, &args[G_H], &args[G_C], &args[G_W_HH], &args[G_W_HR]));
+  LUC_GO(take_states(ctx, &k, compute, &args[G_H], &args[G_C], &args[G_W_HH], &args[G_W_HR], 0));
   for (size_t i = 0; i < sizeof dense / sizeof *dense; i++)
     LUC_GO(luc__dense(ctx, luc_as_tensor(&args[dense[i]]), compute, &in[dense[i]]));
   k.r.y = in[G_Y]->data;
@@ -229,7 +249,7 @@ luc_status luc__run_recurrence_backward(luc_context *ctx, luc_value *args, luc_v
       .dy = luc__data(in[G_DY]), .dh_n = luc__data(in[G_DH_N]), .dc_n = luc__data(in[G_DC_N])};
   LUC_GO(make_grads(ctx, &k.r, &g, t));
   LUC_GO(luc__recurrence_backward(ctx, &k.r, &g));
-  LUC_GO(weight_grads(ctx, cell, t));
+  LUC_GO(weight_grads(ctx, &k.r, t));
   for (int i = 0; i < GRADS; i++)
     if (t[i]) LUC_GO(luc__deliver(ctx, &out[i], dtype, &t[i]));
 done:

@@ -17,5 +17,7 @@ return function()
     sum = sum + g:sum()
     sum:backward()
     lucerna.no_grad(m, lucerna.rand(40, 8, 2))
+    m = nn[class](2, 32):bfloat16() -- by pairs
+    m(lucerna.rand(2, 2, 2):bfloat16()):sum():backward()
   end
 end

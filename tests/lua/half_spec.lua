@@ -285,6 +285,31 @@ describe("a product of bfloat16", function()
     end
   end)
 
+  it("is a step of a recurrent layer, and so are its gradients", function()
+    lucerna.manual_seed(10)
+    for i, class in ipairs {"LSTM", "GRU", "RNN"} do
+      for _, shape in ipairs {{3, 12, 32}, {2, 9, 33}, {4, 1, 104}, {2, 40, 64}, {1, 17, 130}} do
+        local steps, rows, units = table.unpack(shape)
+        local net = nn[class](20, units, {num_layers = 2, bidirectional = i == 2, dtype = half})
+        local same = nn[class](20, units, {num_layers = 2, bidirectional = i == 2, dtype = wide})
+        same:load_state_dict(net:state_dict())
+        local x = lucerna.randn(steps, rows, 20):to(half)
+        local y, Y = net(x), same(x:to(wide))
+        local g = lucerna.randn(y:size()):to(half)
+        y:backward(g)
+        Y:backward(g:to(wide))
+        local function about(want, got, what)
+          local off = (got:to(wide) - want):abs():max():item()
+          assert.is_true(off <= 0.02 * want:abs():max():item(), class .. units .. what .. off)
+        end
+        about(Y, y, " output ")
+        for name, p in net:named_parameters() do
+          about(same:get_parameter(name).grad, p.grad, name)
+        end
+      end
+    end
+  end)
+
   it("has gradients that are products too", function()
     lucerna.manual_seed(8)
     for _, rows in ipairs {5, 32, 67} do
