@@ -105,6 +105,12 @@ static inline bool luc__requires_grad(const luc_tensor *t) {
   return t->requires_grad || (t->meta && t->meta->base && t->meta->base->requires_grad);
 }
 
+/* Does the view t get its history from its base? Not if it became a leaf before that had one. */
+static inline bool luc__inherits(const luc_tensor *t) {
+  return t->meta && t->meta->base && t->meta->base->requires_grad &&
+         (t->meta->node || !t->requires_grad || t->meta->view_version != t->storage->version);
+}
+
 /* ---- edge.c ---- */
 
 /* The edge a use of t makes: to its node, to t itself if it is a leaf, or empty. Owns a reference.

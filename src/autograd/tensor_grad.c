@@ -28,9 +28,7 @@ bool luc_tensor_requires_grad(const luc_tensor *t) {
 
 bool luc_tensor_is_leaf(const luc_tensor *t) {
   t = recorded(t);
-  if (!luc__requires_grad(t) || !t->meta) return true;
-  const luc_tensor *base = t->meta->base;
-  return !t->meta->node && !(base && base->requires_grad);
+  return !luc__requires_grad(t) || !t->meta || !(t->meta->node || luc__inherits(t));
 }
 
 luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on) {

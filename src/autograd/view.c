@@ -167,7 +167,7 @@ static luc_status slices_node(luc_context *ctx, const char *name, luc_tensor *vi
 luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view) {
   luc_meta *meta = view->meta;
   luc_tensor *base = meta->base;
-  if (!base->requires_grad) return LUC_OK;
+  if (!luc__inherits(view)) return LUC_OK;
   if (meta->view_version == view->storage->version && meta->node) return LUC_OK;
   luc_node *node;
   LUC_TRY(slices_node(ctx, "AsStridedBackward0", view, NULL, 1, &node));

@@ -228,14 +228,6 @@ describe("matrices:", function()
     assert.are.same({}, o.state[p])
   end)
 
-  it("lazy parameters are refused until their shapes are known", function()
-    for _, kind in ipairs {"LBFGS", "Adafactor", "Muon"} do
-      local layer = lucerna.nn.LazyLinear(3)
-      assert.error_matches(function() optim[kind](layer:parameters()) end,
-        kind .. ": parameter 1 is uninitialized")
-    end
-  end)
-
   local p, m = parameter {1.0}, parameter {{1.0}}
   local refusals = {
     {"Adafactor: Learning rate should be >= 0 but is: %-1", optim.Adafactor, {m}, {lr = -1}},
