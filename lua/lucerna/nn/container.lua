@@ -416,19 +416,22 @@ function container.dictionary(entries, empty)
     end
   end
 
-  --- items(): an iterator of keys and values.
-  function Dict:items()
-    container.check_self(self, "items")
-    local flat, i = entries(self), 0
-    return function()
+  function Dict:__pairs()
+    local i = 0
+    return function(flat)
       i = i + 2
       local value = flat[i]
       if value == empty then value = nil end
       return flat[i - 1], value
-    end
+    end, entries(self)
   end
 
-  Dict.__pairs = Dict.items
+  --- items(): an iterator of keys and values.
+  function Dict:items()
+    container.check_self(self, "items")
+    local step, flat = Dict.__pairs(self)
+    return function() return step(flat) end
+  end
 
   --- contains(key): Python's `in`.
   function Dict:contains(key)
