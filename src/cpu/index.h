@@ -88,6 +88,9 @@ void luc__mask_offsets(luc_context *ctx, const luc_mask *mask, int ndim, const i
 /* Their coordinates, from `first` on: out[number * item_step + d * dim_step]. */
 void luc__mask_positions(luc_context *ctx, const luc_mask *mask, int ndim, const int64_t *sizes,
                          int64_t dim_step, int64_t item_step, int64_t first, int64_t *out);
+/* The set elements of data, which lies without gaps, of 1 to 8 bytes each. */
+void luc__mask_take(luc_context *ctx, const luc_mask *mask, const void *data, size_t width,
+                    void *out);
 /* data[i] = *value (of `width` bytes) where bits[i]. */
 void luc__mask_fill(luc_context *ctx, char *data, const bool *bits, int64_t n, const void *value,
                     size_t width);

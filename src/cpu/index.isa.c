@@ -1,6 +1,8 @@
 /* Loops over positions, masks and bags of rows that become vector code. */
 #include "cpu/index_kernels.h"
-#include "cpu/isa.h"
+#include "cpu/simd.h"
+
+#include <string.h>
 
 /* v = at - first and size - 1 - v are both at least 0 just when v is in range: one sign bit tells
  * for many. */
@@ -50,6 +52,62 @@ static void fill_128(char *restrict data, const bool *restrict mask, int64_t n, 
   }
 }
 
+#define T       uint8_t
+#define NAME(f) f##_8
+#include "cpu/index_choose.inc"
+#define T       uint16_t
+#define NAME(f) f##_16
+#include "cpu/index_choose.inc"
+
+#if defined(__AVX512F__)
+LUC_INLINE int64_t compress_32(uint32_t *out, __m512i x, const uint8_t *bits, int64_t room) {
+  const __m128i bytes = _mm_loadu_si128((const __m128i *)bits);
+  const __mmask16 set = _mm_test_epi8_mask(bytes, _mm_set1_epi8(1));
+  const int hits = __builtin_popcount(set);
+  x = _mm512_maskz_compress_epi32(set, x);
+  if (room >= 16)
+    _mm512_storeu_si512(out, x);
+  else
+    _mm512_mask_storeu_epi32(out, (__mmask16)((1u << hits) - 1), x);
+  return hits;
+}
+LUC_INLINE int64_t compress_64(uint64_t *out, __m512i x, const uint8_t *bits, int64_t room) {
+  const __m128i bytes = _mm_loadl_epi64((const __m128i *)bits);
+  const __mmask8 set = (__mmask8)_mm_test_epi8_mask(bytes, _mm_set1_epi8(1));
+  const int hits = __builtin_popcount(set);
+  x = _mm512_maskz_compress_epi64(set, x);
+  if (room >= 8)
+    _mm512_storeu_si512(out, x);
+  else
+    _mm512_mask_storeu_epi64(out, (__mmask8)((1u << hits) - 1), x);
+  return hits;
+}
+#define COMPRESS compress_32
+#endif
+#define T       uint32_t
+#define NAME(f) f##_32
+#include "cpu/index_choose.inc"
+#if defined(__AVX512F__)
+#define COMPRESS compress_64
+#endif
+#define T       uint64_t
+#define NAME(f) f##_64
+#include "cpu/index_choose.inc"
+
+static int64_t choose_places(int64_t *out, int64_t first, int64_t step, const bool *mask, int64_t n,
+                             int64_t room) {
+  const uint8_t *bits = (const uint8_t *)mask;
+  uint64_t *places = (uint64_t *)out;
+  int64_t i = 0, k = 0;
+#if defined(__AVX512F__)
+  luc_vi64 lanes = LUC_LANES_F64;
+  for (; i + 8 <= n && k < room; i += 8)
+    k += compress_64(places + k, (__m512i)(first + (i + lanes) * step), bits + i, room - k);
+#endif
+  return k + some_64(places + k, NULL, (uint64_t)(first + i * step), (uint64_t)step, bits + i,
+                     n - i, room - k);
+}
+
 #include "cpu/real_f32.inc"
 #include "cpu/index_bag.inc"
 #include "cpu/real_f64.inc"
@@ -59,6 +117,8 @@ const luc_index_kernels LUC_ISA_NAME(luc__index) = {
     .in_range = in_range,
     .offsets = offsets,
     .within = within,
+    .choose = {choose_8, choose_16, choose_32, choose_64},
+    .choose_places = choose_places,
     .fill = {fill_8, fill_16, fill_32, fill_64, fill_128},
     .bag_sum = {bag_sum_f32, bag_sum_f64},
     .bag_argmax = {bag_argmax_f32, bag_argmax_f64},

@@ -13,6 +13,11 @@ typedef struct luc_index_kernels {
                   const int64_t *places);
   /* at[i] that is not of [from, to) becomes spare */
   void (*within)(int64_t *at, int64_t n, int64_t from, int64_t to, int64_t spare);
+  /* Of n elements those whose bit is set, in order, but no more than `room`; returns how many. Of
+   * elements of 1, 2, 4 and 8 bytes, or of numbers from `first` on. */
+  int64_t (*choose[4])(void *out, const void *in, const bool *mask, int64_t n, int64_t room);
+  int64_t (*choose_places)(int64_t *out, int64_t first, int64_t step, const bool *mask, int64_t n,
+                           int64_t room);
   void (*fill[5])(char *data, const bool *mask, int64_t n, const void *value); /* as moves are */
   /* out [dim] = the sum of table's rows at n places, for float and double */
   void (*bag_sum[2])(void *out, const void *table, const int64_t *rows, int64_t n, int64_t dim);

@@ -54,6 +54,7 @@ void luc__mask_end(luc_context *ctx, luc_mask *mask) {
 
 typedef struct walk {
   const luc_mask *mask;
+  const luc_index_kernels *kernels;
   int ndim;
   int64_t row, step; /* the last dimension */
   const int64_t *sizes, *strides;
@@ -64,19 +65,17 @@ typedef struct walk {
 
 /* Writes base + i * step for each set bit of a row of n, at most `left` of them; returns their
  * number. */
-static int64_t write_row(const uint8_t *bits, int64_t n, int64_t base, int64_t step, int64_t left,
-                         int64_t *out, int64_t out_step) {
-  int64_t k = 0;
-  if (out_step == 1) {
-    for (int64_t i = 0; i < n && k < left; i++) {
-      out[k] = base + i * step;
-      k += bits[i] & 1;
-    }
-    return k;
-  }
-  for (int64_t i = 0; i < n && k < left; i++) {
-    out[k * out_step] = base + i * step;
-    k += bits[i] & 1;
+static int64_t write_row(const walk *w, const uint8_t *bits, int64_t n, int64_t base, int64_t step,
+                         int64_t left, int64_t *out, int64_t out_step) {
+  enum { STRIP = 512 };
+  int64_t places[STRIP], k = 0;
+  if (out_step == 1) return w->kernels->choose_places(out, base, step, (const bool *)bits, n, left);
+  for (int64_t i = 0, m; i < n && k < left; i += m) {
+    m = luc__min64(n - i, STRIP);
+    const int64_t found = w->kernels->choose_places(places, base + i * step, step,
+                                                    (const bool *)bits + i, m, left - k);
+    for (int64_t q = 0; q < found; q++) out[(k + q) * out_step] = places[q];
+    k += found;
   }
   return k;
 }
@@ -88,12 +87,12 @@ static int64_t one_row(const walk *w, const int64_t *at, int64_t from, const uin
   if (!w->coordinates) {
     int64_t base = from * w->step;
     for (int d = 0; d < last; d++) base += at[d] * w->strides[d];
-    return write_row(bits, n, base, w->step, left, w->out + number, 1);
+    return write_row(w, bits, n, base, w->step, left, w->out + number, 1);
   }
   const int64_t step = w->item_step, first = w->first;
   int64_t *out = w->out + number * step;
   if (last < 0) return n && left ? bits[0] & 1 : 0;
-  const int64_t k = write_row(bits, n, from + first, 1, left, out + last * w->dim_step, step);
+  const int64_t k = write_row(w, bits, n, from + first, 1, left, out + last * w->dim_step, step);
   for (int d = 0; d < last; d++, out += w->dim_step)
     for (int64_t i = 0, v = at[d] + first; i < k; i++) out[i * step] = v;
   return k;
@@ -127,6 +126,7 @@ static void write_blocks(void *arg, int64_t begin, int64_t end) {
 }
 
 static void run(luc_context *ctx, walk *w) {
+  w->kernels = luc__kernels(ctx)->index;
   w->row = w->ndim ? w->sizes[w->ndim - 1] : 1;
   luc__parallel_for(ctx, num_blocks(w->mask), GRAIN_BLOCKS, write_blocks, w);
 }
@@ -161,6 +161,31 @@ void luc__mask_positions(luc_context *ctx, const luc_mask *mask, int ndim, const
             .first = first,
             .out = out};
   run(ctx, &w);
+}
+
+typedef struct take_job {
+  const luc_mask *mask;
+  int64_t (*choose)(void *out, const void *in, const bool *mask, int64_t n, int64_t room);
+  const char *data;
+  char *out;
+  int64_t width;
+} take_job;
+
+static void take_blocks(void *arg, int64_t begin, int64_t end) {
+  const take_job *j = arg;
+  const luc_mask *m = j->mask;
+  for (int64_t b = begin; b < end; b++) {
+    const int64_t i = b * BLOCK, room = m->starts[b + 1] - m->starts[b];
+    j->choose(j->out + m->starts[b] * j->width, j->data + i * j->width, m->bits + i,
+              luc__min64(m->n - i, BLOCK), room);
+  }
+}
+
+void luc__mask_take(luc_context *ctx, const luc_mask *mask, const void *data, size_t width,
+                    void *out) {
+  const int64_t size = (int64_t)width;
+  take_job j = {mask, luc__kernels(ctx)->index->choose[luc__log2(size)], data, out, size};
+  luc__parallel_for(ctx, num_blocks(mask), GRAIN_BLOCKS, take_blocks, &j);
 }
 
 /* ---- filling ---- */

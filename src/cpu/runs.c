@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "cpu/cuts.h"
+#include "cpu/index_kernels.h"
 #include "cpu/kernels.h"
 #include "tensor/half.h"
 
@@ -39,53 +40,27 @@ static int64_t sum_of(const uint8_t *bits, int64_t n) {
   return sum;
 }
 
-typedef struct run_strip {
-  const char *x;
-  const uint8_t *begins;
-  int64_t n, at, found; /* where the strip is, and how many runs there were before it */
-  char *firsts;         /* what the strip's runs begin with */
-  int64_t *places,
-      *inverse; /* where they begin, and of which run each element is; NULL: not wanted */
-} run_strip;
-
-/* Eight elements at a time, as most often all begin runs or none does. */
-static inline __attribute__((always_inline)) void take_sized(const run_strip *s,
-                                                             const size_t size) {
-  enum { SIDE = sizeof(uint64_t) };
-  for (int64_t i = 0, k = 0, m; i < s->n; i += m) {
+/* Of which run each element is, after run `run`: eight at a time, as most often all begin runs or
+ * none does. */
+static void number_runs(const uint8_t *begins, int64_t n, int64_t run, int64_t *runs) {
+  enum { EIGHT = 8 };
+  for (int64_t i = 0, m; i < n; i += m) {
     uint64_t which = 2; /* neither all nor none */
-    const int64_t place = s->at + i, run = s->found + k;
-    m = s->n - i < SIDE ? s->n - i : SIDE;
-    if (m == SIDE) memcpy(&which, s->begins + i, SIDE);
+    m = n - i < EIGHT ? n - i : EIGHT;
+    if (m == EIGHT) memcpy(&which, begins + i, sizeof which);
     if (which == 0) {
-      for (int q = 0; s->inverse && q < SIDE; q++) s->inverse[i + q] = run - 1;
+      for (int q = 0; q < EIGHT; q++) runs[i + q] = run;
     } else if (which == 0x0101010101010101u) {
-      memcpy(s->firsts + (size_t)k * size, s->x + (size_t)i * size, SIDE * size);
-      for (int q = 0; s->places && q < SIDE; q++) s->places[k + q] = place + q;
-      for (int q = 0; s->inverse && q < SIDE; q++) s->inverse[i + q] = run + q;
-      k += SIDE;
+      for (int q = 0; q < EIGHT; q++) runs[i + q] = ++run;
     } else {
-      for (int64_t q = 0; q < m; q++) {
-        memcpy(s->firsts + (size_t)k * size, s->x + (size_t)(i + q) * size, size);
-        if (s->places) s->places[k] = place + q;
-        k += s->begins[i + q];
-        if (s->inverse) s->inverse[i + q] = s->found + k - 1;
-      }
+      for (int64_t q = i; q < i + m; q++) runs[q] = run += begins[q];
     }
-  }
-}
-
-static void take_runs(const run_strip *s, size_t size) {
-  switch (size) {
-  case 1: take_sized(s, 1); break;
-  case 2: take_sized(s, 2); break;
-  case 4: take_sized(s, 4); break;
-  default: take_sized(s, 8);
   }
 }
 
 typedef struct runs_job {
   luc_runs *runs;
+  const luc_index_kernels *kernels;
   luc_ew_fn differ; /* NULL: there is none for this dtype */
   size_t size;
   char *values;
@@ -95,31 +70,23 @@ typedef struct runs_job {
 /* A strip of block b, from i on: the strip's runs, after `found` others. */
 static int64_t take_strip(const runs_job *j, int64_t i, int64_t n, int64_t found) {
   static const luc_ew_params none;
-  uint8_t begins[STRIP];
-  int64_t places[STRIP];
-  _Alignas(8) char firsts[STRIP * 8];
+  bool begins[STRIP];
+  uint8_t *bits = (uint8_t *)begins;
   const char *x = (const char *)j->runs->x + (size_t)i * j->size;
   const int64_t skip = i == 0; /* the very first has none before it */
   const char *second = x + (size_t)skip * j->size;
   const void *both[LUC_EW_MAX_INPUTS] = {second, second - j->size};
-  begins[0] = 1;
+  begins[0] = true;
   if (j->differ && n > skip)
-    j->differ(begins + skip, both, n - skip, &none, 0);
+    j->differ(bits + skip, both, n - skip, &none, 0);
   else if (n > skip)
-    begins_16(j->runs->dtype, (const uint16_t *)(const void *)second, n - skip, begins + skip);
-  int64_t count = sum_of(begins, n);
+    begins_16(j->runs->dtype, (const uint16_t *)(const void *)second, n - skip, bits + skip);
+  const int64_t count = sum_of(bits, n);
   if (!j->values) return count;
-  const run_strip strip = {x,
-                           begins,
-                           n,
-                           i,
-                           found,
-                           firsts,
-                           j->places ? places : NULL,
-                           j->inverse ? j->inverse + i : NULL};
-  take_runs(&strip, j->size);
-  memcpy(j->values + (size_t)found * j->size, firsts, (size_t)count * j->size);
-  if (j->places) memcpy(j->places + found, places, (size_t)count * sizeof *places);
+  j->kernels->choose[luc__log2((int64_t)j->size)](j->values + (size_t)found * j->size, x, begins, n,
+                                                  count);
+  if (j->places) j->kernels->choose_places(j->places + found, i, 1, begins, n, count);
+  if (j->inverse) number_runs(bits, n, found - 1, j->inverse + i);
   return count;
 }
 
@@ -145,6 +112,7 @@ static runs_job new_job(luc_context *ctx, luc_runs *runs) {
   const int type = luc__elementwise_type(same);
   const luc_ew_kernel *differ = &luc__kernels(ctx)->elementwise[LUC_EW_ne];
   return (runs_job){.runs = runs,
+                    .kernels = luc__kernels(ctx)->index,
                     .differ = type < 0 ? NULL : differ->fn[type],
                     .size = luc__dtype_size(runs->dtype)};
 }

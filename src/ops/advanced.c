@@ -216,6 +216,9 @@ static luc_status move(luc_context *ctx, const plan *p, luc_index_op op, luc_ten
 
 luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *r = NULL;
+  luc_tensor *only = args[1].n == 1 ? args[1].as.tensors[0] : NULL;
+  if (only && is_mask(only) && luc__same_sizes(only, self))
+    return luc__run_masked_select(ctx, (luc_value[]){args[0], luc_v_tensor(only)}, out);
   plan p = {.count = 0};
   int64_t step = 0;
   luc_status status = LUC_OK;

@@ -72,6 +72,18 @@ luc_status luc__grad_masked_fill(luc_context *ctx, luc_backward *b) {
 
 /* ---- masked_select ---- */
 
+/* As the elements lie, without a table of places. */
+static luc_status take_masked(luc_context *ctx, const luc_tensor *t, const luc_tensor *bits,
+                              luc_tensor **out) {
+  luc_mask m;
+  LUC_TRY(luc__mask_begin(ctx, (const bool *)bits->data, bits->numel, &m));
+  luc_status status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &m.count, out);
+  if (status == LUC_OK)
+    luc__mask_take(ctx, &m, t->data, luc__dtype_size((luc_dtype)t->dtype), (*out)->data);
+  luc__mask_end(ctx, &m);
+  return status;
+}
+
 luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor;
   luc_tensor *wide = NULL, *bits = NULL, *table = NULL, *r = NULL;
@@ -81,9 +93,13 @@ luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *
   LUC_GO(luc__broadcast(ctx, self, mask, &ndim, sizes));
   LUC_GO(luc__expand(ctx, self, ndim, sizes, &wide));
   LUC_GO(luc__mask_values(ctx, mask, ndim, sizes, &bits));
-  LUC_GO(luc__mask_table(ctx, wide, 0, bits, &table));
-  LUC_GO(luc__tensor_empty(ctx, self->dtype, 1, &table->numel, &r));
-  move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
+  if (luc__is_contiguous(wide) && luc__dtype_size(self->dtype) <= 8) {
+    LUC_GO(take_masked(ctx, wide, bits, &r));
+  } else {
+    LUC_GO(luc__mask_table(ctx, wide, 0, bits, &table));
+    LUC_GO(luc__tensor_empty(ctx, self->dtype, 1, &table->numel, &r));
+    move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
+  }
 done:
   LUC_RELEASE(ctx, wide, bits, table);
   return luc__give(ctx, status, out, r);

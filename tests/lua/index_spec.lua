@@ -360,6 +360,25 @@ describe("large tensors", function()
     assert.is_true(x:masked_scatter(mask, x[mask] * 2):equal(x + x * mask))
   end)
 
+  it("of every width are picked by masks of any length, full or not", function()
+    for _, n in ipairs { 0, 1, 7, 8, 15, 16, 17, 63, 1000, 16384, 16390, 40001 } do
+      for _, share in ipairs { 0, 0.02, 0.5, 0.97, 1 } do
+        local mask, places = lucerna.rand(n):lt(share), {}
+        for i, set in ipairs(mask:tolist()) do
+          if set then places[#places + 1] = i end
+        end
+        assert.same(places, mask:nonzero():reshape(-1):tolist())
+        places = lucerna.tensor(places, { dtype = lucerna.int64 })
+        for _, dtype in ipairs { "uint8", "int16", "float32", "int64", "complex128" } do
+          local x = lucerna.arange(n):remainder(100):to(lucerna[dtype])
+          local picked = x:masked_select(mask)
+          assert.is_true(picked:equal(x:index_select(1, places)))
+          assert.is_true(picked:equal(x[mask]))
+        end
+      end
+    end
+  end)
+
   it("are counted", function()
     local ids = lucerna.randint(0, 900, { 200000 })
     local counts = ids:bincount { minlength = 900 }
