@@ -31,25 +31,28 @@ local function is_keywords(value)
   return type(value) == "table" and getmetatable(value) == nil and type(next(value)) == "string"
 end
 
---- arguments(who, names, ...) returns the values in the order of names (of one value nothing more).
--- Errors are raised at the line of the user's code. A last table with string keys holds keyword
--- arguments.
+-- The n values, nil for what is none.
+local function plain(n, value, ...)
+  if value == none then value = nil end
+  if n < 2 then return value end
+  return value, plain(n - 1, ...)
+end
+
+--- arguments(who, names, ...) returns the values in the order of names, as many as were given or
+-- more. Errors are raised at the line of the user's code. A last table with string keys holds
+-- keyword arguments.
 return function(who, names, ...)
-  local first = ...
-  local alone = select("#", ...) < 2 and names[1]
-  if alone and (type(first) ~= "table" or not is_keywords(first)) then -- takes no memory
-    if first == none then first = nil end
-    return first
-  end
-  local given = table.pack(...)
-  local values = {}
-  local keywords = given.n > 0 and is_keywords(given[given.n]) and given[given.n]
-  local positional = keywords and given.n - 1 or given.n
+  local n = select("#", ...)
+  if n == 1 and names[1] and type(...) ~= "table" then return plain(1, ...) end
+  local last = n > 0 and select(n, ...)
+  local positional = is_keywords(last) and n - 1 or n
   if positional > #names then
     core._fail("%s: expected at most %d arguments (got %d)", who, #names, positional)
   end
-  for k = 1, positional do values[k] = given[k] end
-  for key, value in pairs(keywords or {}) do
+  if positional == n then return plain(n, ...) end -- takes no memory
+  local values = {...}
+  values[n] = nil
+  for key, value in pairs(last) do
     local at
     for k, name in ipairs(names) do at = name == key and k or at end
     if not at then
@@ -60,8 +63,5 @@ return function(who, names, ...)
     if values[at] ~= nil then core._fail("%s: argument '%s' is given twice", who, key) end
     values[at] = value
   end
-  for k = 1, #names do
-    if values[k] == none then values[k] = nil end
-  end
-  return table.unpack(values, 1, #names)
+  return plain(#names, table.unpack(values, 1, #names))
 end

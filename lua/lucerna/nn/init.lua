@@ -18,13 +18,12 @@ end
 -- Defines init[name](tensor, …): names are its parameters after the tensor; fill works unrecorded.
 local function define(name, names, fill)
   local all = {"tensor", table.unpack(names)}
-  init[name] = function(...)
-    local values = table.pack(arguments(name, all, ...))
-    local t = values[1]
+  local function run(t, ...)
     check_tensor(name, t)
-    lucerna.no_grad(fill, t, table.unpack(values, 2, #all))
+    lucerna.no_grad(fill, t, ...)
     return t
   end
+  init[name] = function(...) return run(arguments(name, all, ...)) end
 end
 
 -- ---- gains and fans ----
