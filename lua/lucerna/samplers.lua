@@ -39,8 +39,8 @@ local function as_tensor(positions)
   return lucerna.tensor(positions, {dtype = lucerna.int64})
 end
 
-local function check_count(who, name, value, least)
-  if math.type(value) ~= "integer" or value < least then
+local function check_count(who, name, value)
+  if math.type(value) ~= "integer" or value < 1 then
     fail("%s: %s should be a positive integer value, but got %s=%s", who, name, name, value)
   end
 end
@@ -91,7 +91,7 @@ function RandomSampler:__init(...)
   if self.replacement == nil then self.replacement = false end
   check_boolean("RandomSampler", "replacement", self.replacement)
   if self.num_samples == nil then return end
-  check_count("RandomSampler", "num_samples", self.num_samples, 1)
+  check_count("RandomSampler", "num_samples", self.num_samples)
 end
 
 function RandomSampler:length()
@@ -147,7 +147,7 @@ function WeightedRandomSampler:__init(...)
   local weights
   weights, self.num_samples, self.replacement, self.generator =
     arguments(who, {"weights", "num_samples", "replacement", "generator"}, ...)
-  check_count(who, "num_samples", self.num_samples, 1)
+  check_count(who, "num_samples", self.num_samples)
   if self.replacement == nil then self.replacement = true end
   check_boolean(who, "replacement", self.replacement)
   check_items(who, "weights", weights)
@@ -180,7 +180,7 @@ function BatchSampler:__init(...)
   self.sampler, self.batch_size, self.drop_last =
     arguments("BatchSampler", {"sampler", "batch_size", "drop_last"}, ...)
   if not is_callable(self.sampler) then check_items("BatchSampler", "sampler", self.sampler) end
-  check_count("BatchSampler", "batch_size", self.batch_size, 1)
+  check_count("BatchSampler", "batch_size", self.batch_size)
   check_boolean("BatchSampler", "drop_last", self.drop_last)
 end
 

@@ -132,9 +132,9 @@ enum { LUC_CONV_PLACES = 128 };
 /* Slack behind buffers that are read or written in whole vectors, in elements. */
 enum { LUC_CONV_SLACK = 32 };
 
-/* The position in the buffer of an output, counted from the buffer's first. */
-static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int64_t y, int64_t x) {
-  return z * c->stride[0] * c->depth_size + y * c->pitch + x;
+/* The position in the buffer of an output plane's first, counted from the buffer's first. */
+static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z) {
+  return z * c->stride[0] * c->depth_size;
 }
 
 /* Bytes of a piece's tables, before the elements of its scratch, which stay where they are though

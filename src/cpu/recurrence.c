@@ -108,9 +108,9 @@ static void product_part(const job *j, const factor *b, int64_t first, int64_t e
   }
 }
 
-static void product(const job *j, const factor *b, int64_t m, const void *a, double beta, void *c,
-                    int64_t c_row, const void *bias) {
-  product_part(j, b, 0, b->n, m, a, beta, c, c_row, bias);
+static void product(const job *j, const factor *b, int64_t m, const void *a, void *c,
+                    int64_t c_row) {
+  product_part(j, b, 0, b->n, m, a, 0, c, c_row, NULL);
 }
 
 static int64_t rows_of(const luc_recurrence *r, int64_t step) {
@@ -227,7 +227,7 @@ static void forward_part(const step_job *s, const range *p) {
     cell_forward(p, at(j, rows_at(p, r->gates, s->at, j->gates), i, j->gates),
                  at(j, share, i, pitch), at(j, c, i, r->hidden), to);
   }
-  if (r->w_hr) product(j, &j->projection, s->n, cell_y, 0, y, r->output, NULL);
+  if (r->w_hr) product(j, &j->projection, s->n, cell_y, y, r->output);
 }
 
 static void forward_steps(luc_context *ctx, const range *p) {
@@ -332,7 +332,7 @@ static void backward_part(const step_job *s, const range *p) {
                     unit_at(p, c.dh, i, r->output));
   if (r->w_hr && n > 0) {
     memcpy(rows_at(p, g->dprojected, s->at, r->output), c.dh, (size_t)(n * r->output * j->size));
-    product(j, &j->projection, n, c.dh, 0, c.dm, r->hidden, NULL);
+    product(j, &j->projection, n, c.dh, c.dm, r->hidden);
   }
   for (int64_t i = 0; i < n; i++) cell_backward(p, &c, s->at, i, dm);
 }

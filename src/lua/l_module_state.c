@@ -139,10 +139,6 @@ static void push_names(lua_State *L, const luc_names *names) {
   }
 }
 
-static int raise_or(lua_State *L, luc_l_state *st, luc_status status, int results) {
-  return status == LUC_OK ? results : luc_l_raise(L, st, status);
-}
-
 /* ---- whole trees ---- */
 
 /* core.nn._state_dict(m, prefix, keep_vars) */
@@ -271,7 +267,7 @@ static int load_check(lua_State *L) {
     status = luc__load_check(st->ctx, peer->m, lua_toboolean(L, 2), &box->missing, &box->unexpected,
                              &box->errors);
   drop_state(box);
-  return raise_or(L, st, status, 0);
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 
 /* ---- hooks of C in trees that Lua goes through ---- */
@@ -403,7 +399,7 @@ static int report(lua_State *L) {
   luc_l_state *st = h->nn->st;
   luc_status status = read_names(L, st->ctx, 1, h->missing);
   if (status == LUC_OK) status = read_names(L, st->ctx, 2, h->unexpected);
-  return raise_or(L, st, status, 0);
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 
 static int load_protected(lua_State *L) {

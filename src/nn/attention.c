@@ -86,7 +86,7 @@ static luc_status reset(luc_context *ctx, luc_module *m) {
   }
   for (int i = 0; i < 2 && m->config[BIAS_KV].as.i; i++) {
     luc_tensor *t = luc_module_tensor(m, rows[i]);
-    LUC_TRY(luc__reset_normal(ctx, t, 0, sqrt(2.0 / (double)(2 * t->numel))));
+    LUC_TRY(luc__reset_normal(ctx, t, sqrt(2.0 / (double)(2 * t->numel))));
   }
   return LUC_OK;
 }

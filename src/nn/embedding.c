@@ -54,7 +54,7 @@ luc_status luc__embedding_build(luc_context *ctx, luc_module *m) {
               luc__tensor_shape_text(have, given), luc__tensor_shape_text(want, weight));
     LUC_TRY(luc__tensor_set_data(ctx, weight, given));
   } else {
-    LUC_TRY(luc__reset_normal(ctx, weight, 0, 1));
+    LUC_TRY(luc__reset_normal(ctx, weight, 1));
     LUC_TRY(zero_padding_row(ctx, &m->config[at.padding], weight));
   }
   bool freeze = at.freeze >= 0 && m->config[at.freeze].as.i != 0;

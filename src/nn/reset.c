@@ -21,9 +21,9 @@ luc_status luc__reset_fill(luc_context *ctx, luc_tensor *t, double value) {
   return unrecorded(ctx, LUC_OP_fill_, LUC_ARGS(luc_v_tensor(t), luc_v_float(value)));
 }
 
-luc_status luc__reset_normal(luc_context *ctx, luc_tensor *t, double mean, double std) {
+luc_status luc__reset_normal(luc_context *ctx, luc_tensor *t, double std) {
   return unrecorded(ctx, LUC_OP_normal_,
-                    LUC_ARGS(luc_v_tensor(t), luc_v_float(mean), luc_v_float(std)));
+                    LUC_ARGS(luc_v_tensor(t), luc_v_float(0), luc_v_float(std)));
 }
 
 luc_status luc__reset_uniform(luc_context *ctx, luc_tensor *t, double bound) {

@@ -6,7 +6,8 @@
 #include "nn/module.h"
 
 luc_status luc__reset_fill(luc_context *ctx, luc_tensor *t, double value);
-luc_status luc__reset_normal(luc_context *ctx, luc_tensor *t, double mean, double std);
+/* N(0, std²). */
+luc_status luc__reset_normal(luc_context *ctx, luc_tensor *t, double std);
 /* U(-bound, bound). */
 luc_status luc__reset_uniform(luc_context *ctx, luc_tensor *t, double bound);
 /* kaiming_uniform_ with a = sqrt(5): what Linear and convolutions begin with. weight's fan_in is

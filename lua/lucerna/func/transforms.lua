@@ -131,10 +131,10 @@ end
 -- ---- jvp ----
 
 -- Tensors (or one) as a list.
-local function list_of(who, what, value)
+local function list_of(what, value)
   if is_tensor(value) then return { value } end
   if not tree.is_node(value) or #value == 0 then
-    fail("%s: Expected %s to be a table of Tensors (got %s)", who, what, kind_name(value))
+    fail("jvp: Expected %s to be a table of Tensors (got %s)", what, kind_name(value))
   end
   return value
 end
@@ -145,8 +145,8 @@ end
 function transforms.jvp(f, primals, tangents, ...)
   check_function("jvp", f)
   local strict, has_aux = arguments("jvp", { "strict", "has_aux" }, ...)
-  local args = list_of("jvp", "primals", primals)
-  tangents = list_of("jvp", "tangents", tangents)
+  local args = list_of("primals", primals)
+  tangents = list_of("tangents", tangents)
   args = table.move(args, 1, #args, 1, { n = #args })
   local call = begin("jvp", f, args, all_places(args.n), has_aux)
   local leaves, shape = call_of.primal_leaves(call)
