@@ -81,9 +81,11 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
     sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);
   LUC_GO(luc__tensor_empty(ctx, input->dtype, input->ndim, sizes, &padded));
   p.dtype = input->dtype;
+  const int64_t both = luc__min64(p.in[p.ndim - 1], p.out[p.ndim - 1]);
+  const bool brief = value && both * (int64_t)luc__dtype_size(p.dtype) <= LUC_LONG_RUN;
   const bool last = value && luc__channels_last(input, input->ndim - 2);
   if (last) luc__take_order(padded, 1, (const luc_tensor *const *)&input);
-  if (last || (value && p.out[p.ndim - 1] * (int64_t)luc__dtype_size(p.dtype) < LUC_LONG_RUN)) {
+  if (last || brief) {
     LUC_GO(pad_short(ctx, input, pad, luc_as_scalar(value), padded));
   } else {
     LUC_GO(luc__to_contiguous(ctx, input, &dense));
