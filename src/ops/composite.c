@@ -52,6 +52,7 @@ luc_status luc__run_isreal(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__run_nanmean(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
+  LUC_TRY(luc__need_float(ctx, "input", args[0].as.tensor));
   luc_tensor *nan = luc__f1(&f, LUC_OP_isnan, args[0].as.tensor);
   luc_tensor *count =
       luc__f_call(&f, LUC_OP_sum,

@@ -2,6 +2,7 @@
  * products with an added term that need a sum. */
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/pointwise.h"
 #include "ops/rows.h"
 
 #include <string.h>
@@ -47,6 +48,9 @@ static luc_status check_vectors(luc_context *ctx, const luc_tensor *a, const luc
 
 luc_status luc__run_addr(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_vectors(ctx, args[1].as.tensor, args[2].as.tensor));
+  bool whole = args[3].kind != LUC_FLOAT && args[4].kind != LUC_FLOAT;
+  LUC_CHECK(ctx, whole || luc__dtype_has_gradient(luc__result_dtype(ctx, args, 3)), LUC_ERR_TYPE,
+            "for integral input tensors, beta and alpha must not be floating point numbers");
   luc_formula f = luc__formula(ctx);
   luc_tensor *input = args[0].as.tensor, *a = args[1].as.tensor, *b = args[2].as.tensor;
   double beta = luc_as_double(&args[3]);

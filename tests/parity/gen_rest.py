@@ -234,6 +234,12 @@ def corners():
     for dtype in (torch.float64, torch.float32, torch.float16, torch.int64, torch.complex64):
         case(".float_power_", torch.tensor([1, 2], dtype=dtype), 2, grad=False)
     case(".float_power_", torch.tensor([1j, 2], dtype=torch.complex128), 2, grad=False)
+    ends = torch.tensor([2 ** 63 - 1, 2 ** 63 - 1, 5, -2 ** 63 + 1])
+    case("isclose", ends, ends.flip(0), rtol=0.1)
+    for d in (torch.int64, torch.bool, torch.complex64):
+        case("nanmean", torch.ones(2).to(d))
+    for factors in ({"beta": 0.5}, {"alpha": 0.5}, {"beta": 2, "alpha": 3}):
+        case("addr", Ids(1, 2).t.expand(2, 2), Ids(1, 2).t, Ids(3, 4).t, **factors)
     for n in (1, 2, 3):
         for shape in ((2, 0), (0,), (0, 2)):
             x = torch.zeros(*shape, *(4,) * n)
