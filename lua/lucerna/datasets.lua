@@ -28,7 +28,8 @@ end
 function data.Dataset(name)
   local class = plain.class("Dataset", name, Dataset)
   class.__index = function(self, key)
-    if math.type(key) ~= "integer" then return class[key] end
+    local member = class[key]
+    if member ~= nil or math.type(key) ~= "integer" then return member end
     local fields = table.pack(self:get(key))
     if fields.n == 1 then return fields[1] end
     return fields

@@ -170,7 +170,9 @@ end
 -- The batch of items, packed fields each.
 local function batch_of(self, items)
   local fields = 0
-  for _, item in ipairs(items) do fields = math.max(fields, item.n) end
+  for _, item in ipairs(items) do
+    if item.n > fields then fields = item.n end
+  end
   if self.collate_fn then
     for k, item in ipairs(items) do items[k] = item.n == 1 and item[1] or item end
     return self.collate_fn(items)
