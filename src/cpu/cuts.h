@@ -22,6 +22,9 @@ static inline int64_t luc__min64(int64_t a, int64_t b) {
 static inline int64_t luc__max64(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
+static inline int64_t luc__clamp64(int64_t v, int64_t low, int64_t high) {
+  return v < low ? low : v > high ? high : v;
+}
 /* The greatest common divisor. */
 static inline int64_t luc__gcd(int64_t a, int64_t b) {
   while (b != 0) {

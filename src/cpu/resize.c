@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/resize_kernels.h"
 
@@ -27,10 +28,6 @@ static double source_of(luc_dtype dtype, double step, int64_t o, bool align, boo
   return at < 0 && !cubic ? 0 : at;
 }
 
-static int64_t clamp(int64_t i, int64_t size) {
-  return i < 0 ? 0 : i < size ? i : size - 1;
-}
-
 /* ---- filters ---- */
 
 /* The cubic convolution filter (Keys 1981) at distance x. */
@@ -48,7 +45,7 @@ static double triangle(double x) {
 static void fill_nearest(luc_taps *t, double *weight, luc_dtype dtype, double step, double shift) {
   for (int64_t o = 0; o < t->out; o++) {
     double at = rounded(dtype, ((double)o + shift) * step);
-    t->at[o] = clamp((int64_t)floorf((float)at), t->in);
+    t->at[o] = luc__clamp64((int64_t)floorf((float)at), 0, t->in - 1);
     weight[o] = 1;
   }
 }
@@ -56,11 +53,11 @@ static void fill_nearest(luc_taps *t, double *weight, luc_dtype dtype, double st
 static void fill_linear(luc_taps *t, double *weight, luc_dtype dtype, double step, bool align) {
   for (int64_t o = 0; o < t->out; o++) {
     double at = t->in == t->out ? (double)o : source_of(dtype, step, o, align, false);
-    int64_t first = clamp((int64_t)at, t->in);
+    int64_t first = luc__clamp64((int64_t)at, 0, t->in - 1);
     double part = at - (double)first;
     part = part < 1 ? part : 1;
     t->at[2 * o] = first;
-    t->at[2 * o + 1] = clamp(first + 1, t->in);
+    t->at[2 * o + 1] = luc__clamp64(first + 1, 0, t->in - 1);
     weight[2 * o] = 1 - part;
     weight[2 * o + 1] = part;
   }
@@ -70,7 +67,7 @@ static void fill_cubic(luc_taps *t, double *weight, luc_dtype dtype, double step
   for (int64_t o = 0; o < t->out; o++) {
     double at = source_of(dtype, step, o, align, true), base = floor(at), part = at - base;
     for (int k = 0; k < 4; k++) {
-      t->at[4 * o + k] = clamp((int64_t)base - 1 + k, t->in);
+      t->at[4 * o + k] = luc__clamp64((int64_t)base - 1 + k, 0, t->in - 1);
       weight[4 * o + k] = cubic(part + 1 - k, -0.75);
     }
   }
@@ -93,7 +90,7 @@ static void fill_wide(luc_taps *t, double *weight, luc_resampling kind, double s
       double x = ((double)(first + k) - centre + 0.5) * squeeze;
       double w = kind == LUC_RESAMPLE_CUBIC_AA ? cubic(x, -0.5) : triangle(x);
       if (first + k >= last) w = 0;
-      t->at[o * t->most + k] = clamp(first + k, t->in);
+      t->at[o * t->most + k] = luc__clamp64(first + k, 0, t->in - 1);
       weight[o * t->most + k] = w;
       sum += w;
     }

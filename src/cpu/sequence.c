@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 
 enum { CHUNK = 1024, GRAIN = 1 << 14 };
@@ -80,10 +81,6 @@ void luc__sequence_between(void *out, int64_t first, int64_t n, const void *arg)
   if (s->power) s->power(x, in, n, &none, n > 1 ? 1 : 0);
 }
 
-static int64_t clamp(int64_t v, int64_t lo, int64_t hi) {
-  return v < lo ? lo : v > hi ? hi : v;
-}
-
 /* 1 + 2 + … of the numbers from .. to - 1. */
 static int64_t sum_between(int64_t from, int64_t to) {
   int64_t n = to - from, twice = from + to - 1;
@@ -100,7 +97,7 @@ typedef struct triangle {
 
 /* Elements of the first i rows at or below a diagonal. */
 static int64_t below(int64_t i, int64_t columns, int64_t diagonal) {
-  int64_t first = clamp(-diagonal, 0, i), whole = clamp(columns - diagonal, first, i);
+  int64_t first = luc__clamp64(-diagonal, 0, i), whole = luc__clamp64(columns - diagonal, first, i);
   return sum_between(first + diagonal + 1, whole + diagonal + 1) + (i - whole) * columns;
 }
 
@@ -110,7 +107,7 @@ static int64_t start_of(const triangle *t, int64_t i) {
 }
 
 static int64_t first_column(const triangle *t, int64_t i) {
-  return t->lower ? 0 : clamp(i + t->diagonal, 0, t->width);
+  return t->lower ? 0 : luc__clamp64(i + t->diagonal, 0, t->width);
 }
 
 static void triangle_rows(void *arg, int64_t begin, int64_t end) {
@@ -131,11 +128,11 @@ static void triangle_rows(void *arg, int64_t begin, int64_t end) {
 /* Visits only rows that have elements, so that the work is that of writing them. */
 int64_t luc__sequence_triangle(luc_context *ctx, int64_t *out, int64_t n, int64_t r, int64_t c,
                                int64_t diagonal, bool lower) {
-  const int64_t d = clamp(diagonal, -r, c), last = lower ? r : clamp(c - d, 0, r);
+  const int64_t d = luc__clamp64(diagonal, -r, c), last = lower ? r : luc__clamp64(c - d, 0, r);
   triangle t = {.rows = out, .columns = out + n, .width = c, .diagonal = d, .lower = lower};
   if (n == 0) return start_of(&t, last);
   t.first = ctx->first;
-  t.begin = lower ? clamp(-d, 0, r) : 0;
+  t.begin = lower ? luc__clamp64(-d, 0, r) : 0;
   t.longest = lower ? r - 1 : 0;
   t.move = luc__kernels(ctx)->copy->move[3];
   const int64_t from = first_column(&t, t.longest), at = start_of(&t, t.longest);

@@ -3,6 +3,7 @@
  * strided_add where the gradient's elements go. */
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "ops/formula.h"
 #include "ops/indexing.h"
 
@@ -80,10 +81,6 @@ static luc_status narrow_layout(luc_context *ctx, layout *l, const luc_value *ar
 LUC_RUN_BY(narrow, run_part, narrow_layout)
 LUC_GRAD_BY(narrow, grad_part, narrow_layout)
 
-static int64_t clamp(int64_t v, int64_t lo, int64_t hi) {
-  return v < lo ? lo : v > hi ? hi : v;
-}
-
 /* Python's slice: what lies outside is cut off. */
 static luc_status slice_layout(luc_context *ctx, layout *l, const luc_value *args) {
   int dim;
@@ -94,8 +91,8 @@ static luc_status slice_layout(luc_context *ctx, layout *l, const luc_value *arg
   int64_t stop = luc_is_none(&args[3]) ? size : args[3].as.i;
   LUC_CHECK(ctx, step > 0, LUC_ERR_VALUE, "slice: step must be greater than zero, got %lld",
             (long long)step);
-  start = clamp(start < 0 ? start + size : start, 0, size);
-  int64_t span = clamp(stop < 0 ? stop + size : stop, start, size) - start;
+  start = luc__clamp64(start < 0 ? start + size : start, 0, size);
+  int64_t span = luc__clamp64(stop < 0 ? stop + size : stop, start, size) - start;
   l->offset += start * l->strides[dim];
   l->sizes[dim] = span ? (span - 1) / step + 1 : 0;
   if (l->sizes[dim] > 1) l->strides[dim] *= step;
@@ -337,7 +334,7 @@ luc_status luc__run_slice_scatter(luc_context *ctx, luc_value *args, luc_value *
   LUC_CHECK(ctx, luc_is_none(&args[4]) || args[4].as.i != 0, LUC_ERR_INDEX,
             "index 0 is out of range [1, %lld] (indices count from 1)", (long long)size);
   if (!luc_is_none(&args[4]) && args[4].as.i < 0)
-    where[4] = luc_v_int(clamp(args[4].as.i + size + 1, 0, size));
+    where[4] = luc_v_int(luc__clamp64(args[4].as.i + size + 1, 0, size));
   return replace_part(ctx, LUC_OP_slice, where, out);
 }
 
