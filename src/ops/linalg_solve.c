@@ -286,11 +286,33 @@ luc_status luc__run_cholesky_solve(luc_context *ctx, luc_value *args, luc_value 
   return luc__f_result(&f, by_factor(&f, l, b, args[2].as.i != 0), out);
 }
 
+/* The inverse of L L^T of large matrices by halves, whose products take a third of the time in
+ * which an identity is solved for: [P11 + X^T P22 X, -(P22 X)^T; -P22 X, P22], where X is
+ * L21 L11^-1, P11 and P22 are the inverses of L11's and L22's products. */
+static luc_tensor *by_halves(luc_formula *f, luc_tensor *l, int64_t n) {
+  const int64_t k = n / 2;
+  luc_tensor *left = luc__f_narrow(f, l, -1, 0, k), *l11 = luc__f_narrow(f, left, -2, 0, k);
+  luc_tensor *l21 = luc__f_narrow(f, left, -2, k, n - k);
+  luc_tensor *l22 = luc__f_narrow(f, luc__f_narrow(f, l, -1, k, n - k), -2, k, n - k);
+  luc_tensor *p11 = luc__f1(f, LUC_OP_cholesky_inverse, l11);
+  luc_tensor *p22 = luc__f1(f, LUC_OP_cholesky_inverse, l22);
+  luc_tensor *x = luc__f_solve_right(f, l11, l21, false, false, false);
+  luc_tensor *px = luc__f_mm(f, p22, x), *minus = luc__f1(f, LUC_OP_neg, px);
+  p11 = luc__f2(f, LUC_OP_add, p11, luc__f_tm(f, x, px));
+  luc_tensor *above[] = {p11, luc__f_mt(f, minus)}, *below[] = {minus, p22}, *all[2];
+  all[0] = luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(above, 2), luc_v_int(-1)));
+  all[1] = luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(below, 2), luc_v_int(-1)));
+  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(all, 2), luc_v_int(-2)));
+}
+
 /* cholesky_inverse(L, upper) */
 luc_status luc__run_cholesky_inverse(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { LARGE = 64 };
   luc_tensor *l = args[0].as.tensor;
   LUC_TRY(luc__need_matrices(ctx, "A", l, true));
+  const int64_t n = l->sizes[l->ndim - 1];
   luc_formula f = luc__formula(ctx);
-  luc_tensor *eye = luc__f_eye(&f, l, l->sizes[l->ndim - 1]);
-  return luc__f_result(&f, by_factor(&f, l, eye, args[1].as.i != 0), out);
+  if (args[1].as.i != 0) l = luc__f_mt(&f, l);
+  return luc__f_result(
+      &f, n < LARGE ? by_factor(&f, l, luc__f_eye(&f, l, n), false) : by_halves(&f, l, n), out);
 }

@@ -43,6 +43,23 @@ describe("linalg", function()
     parity.close(lower:matmul(lower.mT), square)
   end)
 
+  it("inverts by a Cholesky factor, large or not, which triangle it is in", function()
+    lucerna.manual_seed(12)
+    for _, sizes in ipairs {{2, 63, 63}, {64, 64}, {2, 129, 129}} do
+      local n = sizes[#sizes]
+      local eye, x = lucerna.eye(n):double(), lucerna.randn(sizes):double()
+      local a = x:matmul(x.mT) + eye * n
+      local low = linalg.cholesky(a)
+      local other = lucerna.randn(sizes):double()
+      for _, upper in ipairs {false, true} do
+        local l = upper and low.mT + other:tril(-1) or low + other:triu(1)
+        local p = lucerna.cholesky_inverse(l, upper)
+        parity.close(p:matmul(a), eye:expand(sizes), {atol = 1e-12})
+        parity.close(p, p.mT, {atol = 1e-14})
+      end
+    end
+  end)
+
   it("factors and solves whatever is left beside panels and vectors", function()
     for _, n in ipairs {1, 2, 7, 8, 15, 16, 17, 31, 33, 48, 100} do
       local eye = lucerna.eye(n, {dtype = lucerna.float64})
