@@ -260,7 +260,16 @@ static luc_status get(luc_context *ctx, luc_tensor *t, const spec *s, luc_tensor
   return LUC_OK;
 }
 
+/* Does ipairs ask for what follows the last position, where nil ends its loop? */
+static bool ends_ipairs(lua_State *L, const luc_tensor *t) {
+  lua_Debug caller;
+  return t->ndim > 0 && lua_isinteger(L, 2) && lua_tointeger(L, 2) == t->sizes[0] + 1 &&
+         lua_getstack(L, 1, &caller) && lua_getinfo(L, "nS", &caller) && *caller.what == 'C' &&
+         strcmp(caller.namewhat, "for iterator") == 0;
+}
+
 int luc_l_index_get(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  if (ends_ipairs(L, t)) return 0;
   luc_l_box *box = luc_l_newbox(L, st);
   spec s;
   read_spec(L, st, t, &s);

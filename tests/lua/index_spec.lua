@@ -28,6 +28,23 @@ describe("x[i]", function()
       parity.message(function() return lucerna.zeros(0, 2)[1] end))
   end)
 
+  it("ends a loop of ipairs, and only that, with nil", function()
+    local x, rows = matrix(), {}
+    for i, row in ipairs(x) do
+      rows[i] = row:tolist()
+      assert.is_false(pcall(function() return x[5] end))
+    end
+    assert.same(x:tolist(), rows)
+    for _ in ipairs(lucerna.zeros(0, 2)) do error("there is none") end
+    local function step(t, i) return t[i + 1] and i + 1 end
+    assert.matches("index 5 is out of range", parity.message(function()
+      for _ in step, x, 0 do end
+    end))
+    assert.matches("a 0%-d tensor cannot be indexed", parity.message(function()
+      for _ in ipairs(lucerna.tensor(1)) do end
+    end))
+  end)
+
   it("refuses a 0-d tensor", function()
     assert.matches("a 0%-d tensor cannot be indexed",
       parity.message(function() return lucerna.tensor(1)[1] end))
