@@ -312,10 +312,10 @@ function data.random_split(...)
   local n = #dataset
   local counts, sum = counts_of(lengths, n)
   if sum ~= n then fail("random_split: lengths sum to %d, the data set has %d items", sum, n) end
-  local order = lucerna.randperm(n, {generator = generator}):tolist()
-  local subsets, at = {}, 0
+  local order = lucerna.randperm(n, {generator = generator})
+  local subsets, at = {}, 1
   for k, count in ipairs(counts) do
-    subsets[k] = Subset(dataset, table.move(order, at + 1, at + count, 1, {}))
+    subsets[k] = Subset(dataset, order:narrow(1, at, count))
     at = at + count
   end
   return subsets
