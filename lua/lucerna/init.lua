@@ -79,31 +79,38 @@ lucerna.save, lucerna.load = checkpoint.save, checkpoint.load
 
 -- ---- gradient modes ----
 
--- With a function: calls it in the mode. Without: sets the mode and returns what ends it.
-local function with_mode(who, grad, inference, f, ...)
-  if f == nil then return core._set_mode(grad, inference) end
+-- What sets a mode and returns what ends it: made once, for calls make no function then.
+local set_mode = core._set_mode
+local function unrecorded() return set_mode(false) end
+local function recorded() return set_mode(true) end
+local function inferred() return set_mode(false, true) end
+local function uninferred() return set_mode(true, false) end
+
+-- With a function: calls it in the mode. Without: sets the mode.
+local function with_mode(who, enter, f, ...)
+  if f == nil then return enter() end
   check.callable(who, "f", f)
-  return scoped(function() return core._set_mode(grad, inference) end, f, ...)
+  return scoped(enter, f, ...)
 end
 
 --- no_grad(f, ...) runs f without recording; `local _ <close> = no_grad()` does it for a block.
 -- A mode belongs to the whole program: a block in a coroutine that yields leaves it on for all
 -- until it ends, as a `with` does in a generator of Python's; no_grad(f) puts it back meanwhile.
-function lucerna.no_grad(f, ...) return with_mode("no_grad", false, nil, f, ...) end
+function lucerna.no_grad(f, ...) return with_mode("no_grad", unrecorded, f, ...) end
 
 --- enable_grad(f, ...) records even inside no_grad.
-function lucerna.enable_grad(f, ...) return with_mode("enable_grad", true, nil, f, ...) end
+function lucerna.enable_grad(f, ...) return with_mode("enable_grad", recorded, f, ...) end
 
 --- set_grad_enabled(on, f, ...): either of the two.
 function lucerna.set_grad_enabled(on, f, ...)
   check.boolean("set_grad_enabled", "mode", on)
-  return with_mode("set_grad_enabled", on, nil, f, ...)
+  return with_mode("set_grad_enabled", on and recorded or unrecorded, f, ...)
 end
 
 --- inference_mode(f, ...): no_grad for tensors that will never be differentiated.
 function lucerna.inference_mode(f, ...)
-  if type(f) == "boolean" then return with_mode("inference_mode", not f, f, ...) end
-  return with_mode("inference_mode", false, true, f, ...)
+  if type(f) ~= "boolean" then return with_mode("inference_mode", inferred, f, ...) end
+  return with_mode("inference_mode", f and inferred or uninferred, ...)
 end
 
 for _, part in ipairs { "lucerna.autocast", "lucerna.composites", "lucerna.legacy" } do
