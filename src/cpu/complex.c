@@ -176,31 +176,11 @@ bool luc__complex_any_zero(const luc_tensor *t) {
 typedef struct products_job {
   luc_complex_fn mul;
   luc_complex_fold_fn fold;
-  int64_t size, n;
+  int64_t size, n, inner;
   bool wide, running;
   const char *x;
   char *y;
 } products_job;
-
-/* A row of so many becomes fewer than 2 FEW products of its elements, which are multiplied one by
- * one in double. Returns how many. */
-enum { MANY = 2 * LUC_COMPLEX_SIDE, FEW = 8 };
-static int64_t fold_row(const products_job *j, const char *row, char *folded) {
-  const int64_t size = j->size, step[] = {size, size, size};
-  const int64_t rest = j->n < MANY ? 0 : j->n % LUC_COMPLEX_SIDE, even = j->n - rest;
-  int64_t n = j->n < MANY ? j->n : LUC_COMPLEX_SIDE;
-  char *const at[] = {folded, folded, (char *)row + even * size};
-  if (n < j->n)
-    j->fold(folded, row, even);
-  else
-    memcpy(folded, row, (size_t)(n * size));
-  j->mul(at, step, rest, NULL);
-  for (int64_t half; (half = n / 2) >= FEW; n -= half) {
-    char *const halves[] = {folded, folded, folded + (n - half) * size};
-    j->mul(halves, step, half, NULL);
-  }
-  return n;
-}
 
 static inline void put_parts(char *to, bool wide, double re, double im) {
   if (wide)
@@ -209,10 +189,10 @@ static inline void put_parts(char *to, bool wide, double re, double im) {
     memcpy(to, (float[]){(float)re, (float)im}, 2 * sizeof(float));
 }
 
-static void multiply_row(const products_job *j, const char *from, int64_t n, char *to) {
+static void multiply_row(const products_job *j, const char *from, char *to) {
   double re = 1, im = 0, parts[2];
   float narrow[2];
-  for (int64_t i = 0; i < n; i++, from += j->size) {
+  for (int64_t i = 0; i < j->n; i++, from += j->size) {
     if (j->wide)
       memcpy(parts, from, sizeof parts);
     else
@@ -229,25 +209,58 @@ static void multiply_row(const products_job *j, const char *from, int64_t n, cha
 
 static void multiply_rows(void *arg, int64_t begin, int64_t end) {
   const products_job *j = arg;
-  _Alignas(64) char folded[MANY * LUC_MAX_ITEM];
   for (int64_t i = begin; i < end; i++) {
     const char *row = j->x + i * j->n * j->size;
-    const int64_t n = j->running ? j->n : fold_row(j, row, folded);
-    multiply_row(j, j->running ? row : folded, n, j->y + i * (j->running ? j->n : 1) * j->size);
+    if (j->running || j->n < LUC_COMPLEX_LEAST)
+      multiply_row(j, row, j->y + i * (j->running ? j->n : 1) * j->size);
+    else
+      j->fold(j->y + i * j->size, row, j->n);
   }
 }
 
+enum { COLUMNS = 256 };
+
+/* Row after row, so many columns at a time. */
+static void multiply_columns(void *arg, int64_t begin, int64_t end) {
+  const products_job *j = arg;
+  const int64_t step[] = {j->size, j->size, j->size}, parts = luc__cuts(j->inner, COLUMNS);
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t outer = i / parts, first = i % parts * COLUMNS;
+    const int64_t n = luc__min64(COLUMNS, j->inner - first), row = j->inner * j->size;
+    char *at[] = {j->y + outer * row + first * j->size, NULL, NULL};
+    at[1] = at[0], at[2] = (char *)j->x + outer * j->n * row + first * j->size;
+    memcpy(at[0], at[2], (size_t)(n * j->size));
+    for (int64_t r = 1; r < j->n; r++) {
+      at[2] += row;
+      j->mul(at, step, n, NULL);
+    }
+  }
+}
+
+static products_job products_of(luc_context *ctx, luc_dtype dtype, const void *x, void *y) {
+  const bool wide = dtype == LUC_COMPLEX128;
+  return (products_job){.mul = luc__kernels(ctx)->complexes[LUC_EW_mul][wide],
+                        .fold = luc__kernels(ctx)->complex_fold[wide],
+                        .size = (int64_t)luc__dtype_size(dtype),
+                        .wide = wide,
+                        .x = x,
+                        .y = y};
+}
+
+enum { GRAIN = 1 << 11 };
+
 void luc__complex_products(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t n, bool running,
                            const void *x, void *y) {
-  enum { GRAIN = 1 << 11 };
-  const bool wide = dtype == LUC_COMPLEX128;
-  products_job j = {luc__kernels(ctx)->complexes[LUC_EW_mul][wide],
-                    luc__kernels(ctx)->complex_fold[wide],
-                    (int64_t)luc__dtype_size(dtype),
-                    n,
-                    wide,
-                    running,
-                    x,
-                    y};
+  products_job j = products_of(ctx, dtype, x, y);
+  j.n = n, j.running = running;
   luc__parallel_for(ctx, rows, GRAIN / (n + 1) + 1, multiply_rows, &j);
+}
+
+void luc__complex_column_products(luc_context *ctx, luc_dtype dtype, int64_t outer, int64_t n,
+                                  int64_t inner, const void *x, void *y) {
+  products_job j = products_of(ctx, dtype, x, y);
+  const int64_t part = luc__min64(inner, COLUMNS);
+  j.n = n, j.inner = inner;
+  luc__parallel_for(ctx, outer * luc__cuts(inner, COLUMNS), GRAIN / (n * part) + 1,
+                    multiply_columns, &j);
 }

@@ -26,5 +26,8 @@ bool luc__complex_any_zero(const luc_tensor *t);
  * those of each beginning of it. y may be x. */
 void luc__complex_products(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t n, bool running,
                            const void *x, void *y);
+/* Products along the middle of [outer, n, inner], none of which is 0. */
+void luc__complex_column_products(luc_context *ctx, luc_dtype dtype, int64_t outer, int64_t n,
+                                  int64_t inner, const void *x, void *y);
 
 #endif

@@ -21,9 +21,9 @@ static inline luc_wide luc__wide(double re, double im) {
   return z;
 }
 
-/* Products of every LUC_COMPLEX_SIDE-th of n numbers, a multiple of as many, without gaps. */
-enum { LUC_COMPLEX_SIDE = 64 };
-typedef void (*luc_complex_fold_fn)(char *products, const char *in, int64_t n);
+/* The product of n numbers, LUC_COMPLEX_LEAST or more, without gaps. */
+enum { LUC_COMPLEX_LEAST = 16 };
+typedef void (*luc_complex_fold_fn)(char *product, const char *in, int64_t n);
 extern const luc_complex_fold_fn luc__complex_fold_base[2], luc__complex_fold_avx2[2],
     luc__complex_fold_avx512[2];
 

@@ -75,12 +75,28 @@ static luc_status sum_parts(luc_context *ctx, luc_tensor *t, const luc_dims *dim
   return LUC_OK;
 }
 
-/* Products of contiguous rows, with the reduced dimensions moved to the end. */
+/* The elements after the reduced dimensions, where those are neighbours and memory lies so. */
+static int64_t columns_of(const luc_tensor *t, uint32_t mask) {
+  int64_t columns = 1;
+  if (mask == 0 || mask & (mask + (mask & -mask)) || t->numel == 0 || !luc__is_contiguous(t))
+    return 1;
+  for (int d = t->ndim - 1; !(mask >> d & 1); d--) columns *= t->sizes[d];
+  return columns;
+}
+
+/* Products of contiguous rows, with the reduced dimensions moved to the end, or of many columns. */
 static luc_status multiply_rows(luc_context *ctx, luc_tensor *t, const luc_dims *dims,
                                 luc_tensor *r) {
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  enum { MANY = 64 };
+  const int64_t columns = columns_of(t, dims->mask);
   luc_tensor *moved, *rows = NULL;
   int n = 0;
+  if (columns >= MANY && t->dtype == r->dtype) {
+    luc__complex_column_products(ctx, r->dtype, r->numel / columns, dims->count, columns, t->data,
+                                 r->data);
+    return LUC_OK;
+  }
   for (int gone = 0; gone < 2; gone++)
     for (int d = 0; d < t->ndim; d++) {
       if ((int)(dims->mask >> d & 1) != gone) continue;

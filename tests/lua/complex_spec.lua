@@ -337,10 +337,12 @@ describe("a product of complex matrices", function()
       for _, n in ipairs { 0, 1, 7, 8, 15, 16, 17, 31, 65, 100, 127, 128, 129, 191, 257, 1000 } do
         local steps = lucerna.arange(1, n + 1):double() / (n + 1)
         local rows = lucerna.stack { steps, -steps, steps * 0.5 }
-        local y = lucerna.polar(lucerna.ones(3, n):double(), rows):to(dtype):prod(2)
+        local z = lucerna.polar(lucerna.ones(3, n):double(), rows):to(dtype)
+        local y, columns = z:prod(2), z:transpose(1, 2):tile({2, 1, 100}):prod(2)
         local near = { atol = 2e-5 }
         parity.close(y.real, rows:sum(2):cos():to(y.real.dtype), near)
         parity.close(y.imag, rows:sum(2):sin():to(y.real.dtype), near)
+        assert.is_true(columns:isclose(y:tile({2, 100}), 0, 4e-5):all():item())
       end
     end
     local deep = lucerna.arange(1, 257):to(lucerna.complex64):reshape(2, 2, 2, 2, 2, 2, 2, 2) * 1
