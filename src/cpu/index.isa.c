@@ -1,4 +1,5 @@
 /* Loops over positions, masks and bags of rows that become vector code. */
+#include "cpu/cuts.h"
 #include "cpu/index_kernels.h"
 #include "cpu/simd.h"
 
@@ -63,7 +64,7 @@ static void fill_128(char *restrict data, const bool *restrict mask, int64_t n, 
 LUC_INLINE int64_t compress_32(uint32_t *out, __m512i x, const uint8_t *bits, int64_t room) {
   const __m128i bytes = _mm_loadu_si128((const __m128i *)bits);
   const __mmask16 set = _mm_test_epi8_mask(bytes, _mm_set1_epi8(1));
-  const int hits = __builtin_popcount(set);
+  const int64_t hits = luc__min64(__builtin_popcount(set), room);
   x = _mm512_maskz_compress_epi32(set, x);
   if (room >= 16)
     _mm512_storeu_si512(out, x);
@@ -74,7 +75,7 @@ LUC_INLINE int64_t compress_32(uint32_t *out, __m512i x, const uint8_t *bits, in
 LUC_INLINE int64_t compress_64(uint64_t *out, __m512i x, const uint8_t *bits, int64_t room) {
   const __m128i bytes = _mm_loadl_epi64((const __m128i *)bits);
   const __mmask8 set = (__mmask8)_mm_test_epi8_mask(bytes, _mm_set1_epi8(1));
-  const int hits = __builtin_popcount(set);
+  const int64_t hits = luc__min64(__builtin_popcount(set), room);
   x = _mm512_maskz_compress_epi64(set, x);
   if (room >= 8)
     _mm512_storeu_si512(out, x);

@@ -1,5 +1,6 @@
 /* Matrix products against naive loops in double: every layout, odd sizes, every instruction set. */
 #include "cpu/gemm.h"
+#include "cpu/index_kernels.h"
 #include "kernel_test.h"
 
 /* One product of m × k × n, batched, with random layouts, scales and epilogue. */
@@ -151,4 +152,25 @@ TEST("a product is the same for any number of threads") {
   uint64_t one = product_bits(1);
   CHECK_EQ(product_bits(2), one);
   CHECK_EQ(product_bits(5), one);
+}
+
+TEST("elements are chosen in their room, though more are set than there were") {
+  enum { MANY = 64, ROOM = 5 };
+  uint64_t in[MANY] = {0};
+  bool all[MANY];
+  memset(all, 1, sizeof all);
+  for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
+    if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
+    const luc_index_kernels *index = luc__kernels(ctx)->index;
+    for (int way = 0; way < 5; way++) {
+      _Alignas(8) unsigned char out[ROOM * sizeof(uint64_t) + MANY];
+      const size_t width = way < 4 ? (size_t)1 << way : sizeof(int64_t);
+      memset(out, 77, sizeof out);
+      CHECK_EQ(way < 4 ? index->choose[way](out, in, all, MANY, ROOM)
+                       : index->choose_places((int64_t *)(void *)out, 0, 1, all, MANY, ROOM),
+               ROOM);
+      CHECK_EQ(out[ROOM * width - 1], 0);
+      CHECK_EQ(out[ROOM * width], 77);
+    }
+  }
 }
