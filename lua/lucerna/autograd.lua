@@ -106,7 +106,8 @@ function autograd.detect_anomaly(...) return detect("detect_anomaly", true, ...)
 local Context = {}
 
 local function check_saved(ctx, i)
-  local version, expected = ctx._saved[i]._version, ctx._sealed.versions[i]
+  local sealed = ctx._sealed
+  local version, expected = sealed.saved[i]._version, sealed.versions[i]
   if version ~= expected then
     core._fail("%s: one of the variables needed for gradient computation has been modified by "
       .. "an inplace operation: saved tensor %d is at version %d; expected version %d instead",
@@ -135,8 +136,9 @@ local function unpack_saved(unpack)
 end
 
 local function saved_tensors(ctx)
-  local saved, sealed, result = ctx._saved, ctx._sealed, {}
+  local sealed, result = ctx._sealed, {}
   if not sealed then return result end
+  local saved = sealed.saved
   for i = 1, saved.n do
     local tensor, unpack = saved[i], sealed.unpack and sealed.unpack[i]
     if unpack then tensor = unpack_saved(unpack) end
@@ -182,7 +184,7 @@ end
 function Context:set_materialize_grads(on) self._materialize = on end
 
 -- After forward versions are read; saved outputs, the k-th result being at places[k], become
--- aliases outside the graph. Before it ctx.saved_tensors is empty.
+-- aliases outside the graph. Before it ctx.saved_tensors is empty; what is saved later is not.
 local function seal_saved(ctx, outputs, places)
   local saved = ctx._saved
   if not saved then return end
@@ -199,7 +201,8 @@ local function seal_saved(ctx, outputs, places)
       versions[i] = saved[i]._version
     end
   end
-  ctx._sealed = { versions = versions, outputs = results, unpack = pack_saved(saved) }
+  local unpack = pack_saved(saved)
+  ctx._sealed = { saved = saved, versions = versions, outputs = results, unpack = unpack }
 end
 
 -- Gradients as backward wants them: zeros for the outputs that got none.

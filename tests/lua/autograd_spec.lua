@@ -589,18 +589,20 @@ describe("autograd.Function", function()
     assert.near(math.exp(1), x.grad[2]:item(), 2 ^ -51) -- an ulp
   end)
 
-  it("has saved nothing yet while forward runs", function()
-    local saved
+  it("has saved nothing while forward runs, and nothing more after it", function()
+    local saved, context
     local Peeking = autograd.Function("Peeking", {
       forward = function(ctx, x)
         ctx:save_for_backward(x)
-        saved = ctx.saved_tensors
+        saved, context = ctx.saved_tensors, ctx
         return x * 2
       end,
       backward = function(ctx, g) return g * #ctx.saved_tensors end,
     })
     local x = leaf { 0, 1 }
-    Peeking.apply(x):sum():backward()
+    local y = Peeking.apply(x):sum()
+    context:save_for_backward(x, y)
+    y:backward()
     assert.same({}, saved)
     assert.same({ 1.0, 1.0 }, x.grad:tolist())
   end)
