@@ -60,6 +60,7 @@ typedef enum luc_ew {
 #define LUC_EW_QUOTIENT           LUC_EW
 #define LUC_EW_RING               LUC_EW
 #define LUC_EW_ORDER              LUC_EW
+#define LUC_EW_SIGN               LUC_EW
 #define LUC_EW_TRUTH              LUC_EW
 #define LUC_EW_REAL               LUC_EW
 #define LUC_EW_SLOW               LUC_EW
@@ -73,6 +74,7 @@ typedef enum luc_ew {
 #undef LUC_EW_QUOTIENT
 #undef LUC_EW_RING
 #undef LUC_EW_ORDER
+#undef LUC_EW_SIGN
 #undef LUC_EW_TRUTH
 #undef LUC_EW_REAL
 #undef LUC_EW_SLOW

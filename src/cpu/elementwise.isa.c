@@ -62,6 +62,8 @@ BY_FLOAT(add, +)
 BY_FLOAT(sub, -)
 BY_FLOAT(mul, *)
 BY_FLOAT(div, /)
+#define INFINITE 0x7f80
+#include "cpu/elementwise_sign.inc"
 #undef T
 #undef FN
 
@@ -135,6 +137,12 @@ BY_FLOAT(div, /)
 #define LUC_EW_ORDER(id, inputs, truth)                                                            \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
     id##_loop_u8, id##_loop_u8},                                                                   \
+   inputs,                                                                                         \
+   truth,                                                                                          \
+   false},
+#define LUC_EW_SIGN(id, inputs, truth)                                                             \
+  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
+    id##_loop_u8, id##_loop_u8, F16(id), [LUC_EW_BF16] = id##_loop_bf16},                          \
    inputs,                                                                                         \
    truth,                                                                                          \
    false},

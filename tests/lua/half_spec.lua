@@ -338,3 +338,17 @@ describe("a product of bfloat16", function()
     assert.same({0, 64}, {none:size(1), none:size(2)})
   end)
 end)
+
+describe("the sign of a half", function()
+  it("decides as that of its float does, for every number there is", function()
+    local bits = lucerna.arange(-32768, 32768):to(lucerna.int16)
+    for half in pairs(HALVES) do
+      local x = bits:view(lucerna[half])
+      for _, name in ipairs {"neg", "abs", "relu"} do
+        local y, wanted = x[name](x), x:float()[name](x:float()):to(x.dtype)
+        local same = y:view(lucerna.int16):eq(wanted:view(lucerna.int16))
+        assert.is_true(same:logical_or(y:isnan():logical_and(x:isnan())):all():item(), name)
+      end
+    end
+  end)
+end)
