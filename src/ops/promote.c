@@ -122,15 +122,24 @@ typedef struct job {
   luc_tensor *result;
 } job;
 
+/* PyTorch rounds a number beside halves to their dtype, but no factor, divisor or weight. */
+static bool is_exact(luc_ew op, int i, const luc_tensor *t) {
+  if (op == LUC_EW_mul && t == NULL) return true;
+  return i > 0 && (op == LUC_EW_mul || op == LUC_EW_div || op == LUC_EW_lerp);
+}
+
 /* Operands are converted to the result's dtype before anything is computed: kernels do that by
  * computing in a wider one, which is no different but for integers without dimensions, whose values
- * the result's dtype may not have. */
-static luc_ew_input input_of(const luc_value *operand, luc_dtype dtype) {
+ * the result's dtype may not have, and numbers beside halves. */
+static luc_ew_input input_of(luc_ew op, int i, const luc_value *operand, luc_dtype dtype) {
   const luc_tensor *t = luc_as_tensor(operand);
-  if (t == NULL || t->ndim != 0 || t->dtype == dtype || !luc__dtype_is_int(dtype))
+  bool half = dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16;
+  bool converts = half ? !is_exact(op, i, t) : t && luc__dtype_is_int(dtype);
+  if (!converts || (t && (t->ndim != 0 || t->dtype == dtype)))
     return (luc_ew_input){t, luc_as_scalar(operand)};
   int64_t converted;
-  luc__store_scalar(&converted, dtype, luc__load_scalar(t->data, t->dtype));
+  luc__store_scalar(&converted, dtype,
+                    t ? luc__load_scalar(t->data, t->dtype) : luc_as_scalar(operand));
   return (luc_ew_input){NULL, luc__load_scalar(&converted, dtype)};
 }
 
@@ -150,13 +159,13 @@ static void arrange(luc_tensor *result, const luc_ew_input *in, int n) {
 }
 
 /* Operands to compute with as `dtype`, and the tensor for a result that is `gives`. */
-static luc_status begin(luc_context *ctx, luc_dtype dtype, luc_dtype gives,
+static luc_status begin(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_dtype gives,
                         const luc_value *operands, int n, luc_value *out, job *j) {
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   bool preset = out->kind == LUC_TENSOR;
   for (int i = 0; i < n; i++) {
-    j->in[i] = input_of(&operands[i], dtype);
+    j->in[i] = input_of(op, i, &operands[i], dtype);
     j->copies[i] = NULL;
   }
   LUC_TRY(luc__broadcast_operands(ctx, operands, n, &ndim, sizes));
@@ -181,7 +190,7 @@ static luc_status run_complex(luc_context *ctx, luc_ew op, luc_dtype dtype,
   luc_status status;
   LUC_CHECK(ctx, luc__complex_gives(op, dtype, &gives), LUC_ERR_TYPE, "not implemented for %s",
             luc__dtype_name(dtype));
-  LUC_TRY(begin(ctx, dtype, gives, operands, n, out, &j));
+  LUC_TRY(begin(ctx, op, dtype, gives, operands, n, out, &j));
   if (j.result->dtype == gives) {
     status = luc__complex_run(ctx, op, dtype, j.result, j.in, params);
   } else {
@@ -227,15 +236,16 @@ static luc_status run_plain(luc_context *ctx, const luc_ew_kernel *kernel, luc_e
   return LUC_OK;
 }
 
-static luc_status run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
-                      const luc_value *operands, const luc_ew_params *params, luc_value *out) {
+static luc_status run(luc_context *ctx, luc_ew op, luc_dtype dtype, const luc_value *operands,
+                      const luc_ew_params *params, luc_value *out) {
+  const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
   luc_dtype gives = kernel->truth ? LUC_BOOL : dtype;
   int type = luc__elementwise_type(dtype);
   luc_ew_fn fn = type < 0 ? NULL : kernel->fn[type];
   if (fn != NULL && is_plain(kernel, dtype, gives, operands, luc_as_tensor(out)))
     return run_plain(ctx, kernel, fn, gives, operands, params, out);
   job j;
-  LUC_TRY(begin(ctx, dtype, gives, operands, kernel->inputs, out, &j));
+  LUC_TRY(begin(ctx, op, dtype, gives, operands, kernel->inputs, out, &j));
   luc__elementwise_run(ctx, kernel, dtype, j.result, j.in, params);
   end(ctx, &j, kernel->inputs);
   return LUC_OK;
@@ -252,7 +262,7 @@ luc_status luc__pointwise_as(luc_context *ctx, luc_ew op, luc_dtype dtype,
     LUC_CHECK(ctx, !t || !luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
               "complex numbers cannot be computed with in %s", luc__dtype_name(dtype));
   }
-  return run(ctx, kernel, dtype, operands, params, out);
+  return run(ctx, op, dtype, operands, params, out);
 }
 
 luc_status luc__pointwise(luc_context *ctx, luc_ew op, luc_rule rule, const luc_value *operands,

@@ -282,6 +282,29 @@ describe("pointwise kernels", function()
     end
   end)
 
+  -- Every version of PyTorch agrees, but that up to 1.13 rounded factors and divisors as well.
+  it("round numbers beside halves to these, but for factors, divisors and weights", function()
+    for _, case in ipairs {
+      {lucerna.float16, 0.300048828125, 0.2998046875},
+      {lucerna.bfloat16, 0.30078125, 0.298828125},
+    } do
+      local dtype, rounded, below = table.unpack(case)
+      local x = lucerna.tensor({rounded, below}, {dtype = dtype})
+      for _, number in ipairs {0.3, lucerna.tensor(0.3), lucerna.tensor(0.3):double()} do
+        assert.same({true, false}, x:eq(number):tolist())
+        assert.same({false, true}, x:lt(number):tolist())
+        assert.same({0, below - rounded}, (x - number):tolist())
+        assert.same({0, below}, x:fmod(number):tolist())
+        assert.same({0, below}, x:remainder(number):tolist())
+        assert.same(lucerna.pow(rounded, x:float()):to(dtype):tolist(), (0.3 ^ x):tolist())
+        assert.same((x:float() * 0.3):to(dtype):tolist(), (x * number):tolist())
+        assert.same((x:float() / 0.3):to(dtype):tolist(), (x / number):tolist())
+      end
+      assert.same(lucerna.lerp(x:float(), x:float() * 2, 0.3):to(dtype):tolist(),
+        lucerna.lerp(x, x * 2, 0.3):tolist())
+    end
+  end)
+
   it("of halves compute as floats do, rounded once", function()
     for _, n in ipairs {1, 7, 16, 31, 33, 64, 100} do
       local x, y = lucerna.randn(n, 3):half(), (lucerna.randn(n, 3) * 100):half()
@@ -299,7 +322,8 @@ describe("pointwise kernels", function()
         compare(x:t(), y:t())
         compare(column, y)
         compare(y, y)
-        local whole = lucerna[name](y:float(), 0.7):half()
+        local number = (name == "mul" or name == "div") and 0.7 or 0.7001953125
+        local whole = lucerna[name](y:float(), number):half()
         assert.is_true(lucerna.equal(whole, lucerna[name](y, 0.7)))
         local z = y:clone()
         z[name .. "_"](z, x)
