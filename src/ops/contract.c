@@ -2,7 +2,6 @@
  * products with an added term that need a sum. */
 #include "ops/compute.h"
 #include "ops/formula.h"
-#include "ops/pointwise.h"
 #include "ops/rows.h"
 
 #include <string.h>
@@ -48,19 +47,23 @@ static luc_status check_vectors(luc_context *ctx, const luc_tensor *a, const luc
 
 luc_status luc__run_addr(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_vectors(ctx, args[1].as.tensor, args[2].as.tensor));
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  for (int i = 1; i < 3; i++) dtype = luc__dtype_promote(dtype, args[i].as.tensor->dtype);
   bool whole = args[3].kind != LUC_FLOAT && args[4].kind != LUC_FLOAT;
-  LUC_CHECK(ctx, whole || luc__dtype_has_gradient(luc__result_dtype(ctx, args, 3)), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, whole || luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
             "for integral input tensors, beta and alpha must not be floating point numbers");
   luc_formula f = luc__formula(ctx);
-  luc_tensor *input = args[0].as.tensor, *a = args[1].as.tensor, *b = args[2].as.tensor;
+  luc_tensor *input = luc__f_to(&f, args[0].as.tensor, dtype);
+  luc_tensor *a = luc__f_to(&f, args[1].as.tensor, dtype);
+  luc_tensor *b = luc__f_to(&f, args[2].as.tensor, dtype);
+  if (f.status != LUC_OK) return luc__f_result(&f, NULL, out);
   double beta = luc_as_double(&args[3]);
-  bool alike = input->dtype == a->dtype && input->dtype == b->dtype;
   bool fits = input->ndim == 2 && input->sizes[0] == a->numel && input->sizes[1] == b->numel;
-  if (beta == 0 || !alike || !fits || !luc__dtype_is_float(a->dtype))
+  if (beta == 0 || !fits || !luc__dtype_is_float(dtype))
     return luc__f_result(&f, add_scaled(&f, input, outer(&f, a, b), &args[3]), out);
   if (beta != 1) input = luc__fs(&f, LUC_OP_mul, input, beta);
   luc_tensor *column = luc__f_unsqueeze(&f, a, 1);
-  luc_value factors[] = {luc_v_tensor(input), luc_v_tensor(column), args[2], args[4]};
+  luc_value factors[] = {luc_v_tensor(input), luc_v_tensor(column), luc_v_tensor(b), args[4]};
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_addcmul, factors, 4), out);
 }
 

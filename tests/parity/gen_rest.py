@@ -249,6 +249,11 @@ def corners():
                 for mode in ("reflect", "replicate", "circular"):
                     case("F.pad", x, (1, 1) * n, mode, grad=False)
             case("F.pad", x, (1, 1) * n, "replicate", grad=False)
+    whole = torch.tensor([1, 2])
+    for x in (torch.ones(2, 2), torch.tensor(2.0, dtype=torch.float64)):
+        for factors in ({"beta": 1.5}, {"alpha": 0.5}):
+            case("addr", x, whole, whole, grad=False, **factors)
+    case("addr", torch.tensor(1.0), whole, whole.to(torch.bfloat16), grad=False)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,

@@ -984,5 +984,20 @@ return {
  out={{shape={0,2,6,6,6}, dtype="float32", data={}}},},
 {name="pad", fn="F.pad",
  args={n=3, {shape={0,2,4,4,4}, dtype="float32", grad=true, data={}}, {list={1,1,1,1,1,1}}, "circular"},
- out={{shape={0,2,6,6,6}, dtype="float32", data={}}},}
+ out={{shape={0,2,6,6,6}, dtype="float32", data={}}},},
+{name="addr", fn="addr",
+ args={n=3, {shape={2,2}, dtype="float32", grad=true, data={1.0,1.0,1.0,1.0}}, {shape={2}, dtype="int64", data={1,2}}, {shape={2}, dtype="int64", data={1,2}}}, kw={beta=1.5},
+ out={{shape={2,2}, dtype="float32", data={2.5,3.5,3.5,5.5}}},},
+{name="addr", fn="addr",
+ args={n=3, {shape={2,2}, dtype="float32", grad=true, data={1.0,1.0,1.0,1.0}}, {shape={2}, dtype="int64", data={1,2}}, {shape={2}, dtype="int64", data={1,2}}}, kw={alpha=0.5},
+ out={{shape={2,2}, dtype="float32", data={1.5,2.0,2.0,3.0}}},},
+{name="addr", fn="addr",
+ args={n=3, {shape={}, dtype="float64", grad=true, data={2.0}}, {shape={2}, dtype="int64", data={1,2}}, {shape={2}, dtype="int64", data={1,2}}}, kw={beta=1.5},
+ out={{shape={2,2}, dtype="float64", data={4.0,5.0,5.0,7.0}}},},
+{name="addr", fn="addr",
+ args={n=3, {shape={}, dtype="float64", grad=true, data={2.0}}, {shape={2}, dtype="int64", data={1,2}}, {shape={2}, dtype="int64", data={1,2}}}, kw={alpha=0.5},
+ out={{shape={2,2}, dtype="float64", data={2.5,3.0,3.0,4.0}}},},
+{name="addr", fn="addr",
+ args={n=3, {shape={}, dtype="float32", grad=true, data={1.0}}, {shape={2}, dtype="int64", data={1,2}}, {shape={2}, dtype="bfloat16", grad=true, data={1.0,2.0}}},
+ out={{shape={2,2}, dtype="float32", data={2.0,3.0,3.0,5.0}}},}
 }
