@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cpu/number.h"
+#include "cpu/reduce.h"
 #include "ops/compute.h"
 #include "ops/geometry.h"
 #include "ops/linalg.h"
@@ -305,11 +306,30 @@ static luc_tensor *by_halves(luc_formula *f, luc_tensor *l, int64_t n) {
   return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(all, 2), luc_v_int(-2)));
 }
 
+/* Fails where a diagonal has a zero. */
+static luc_status check_diagonals(luc_context *ctx, luc_tensor *l) {
+  const int64_t last = -1;
+  luc_formula f = luc__formula(ctx);
+  luc_value args[] = {luc_v_tensor(l), luc_v_int(0), luc_v_int(-2), luc_v_int(-1)};
+  luc_tensor *diagonal = luc__f_call(&f, LUC_OP_diagonal, args, 4);
+  if (diagonal && luc__any_zero(ctx, luc__all_samples(diagonal))) {
+    luc_tensor *zero = luc__f_to(&f, luc__fs(&f, LUC_OP_eq, diagonal, 0), LUC_INT32);
+    luc_tensor *at = luc__f_call(&f, LUC_OP_argmax, LUC_ARGS(luc_v_tensor(zero), luc_v_int(-1)));
+    luc_tensor *any =
+        luc__f_call(&f, LUC_OP_amax, LUC_ARGS(luc_v_tensor(zero), luc_v_ints(&last, 1)));
+    luc_tensor *info = luc__f2(&f, LUC_OP_mul, luc__fs(&f, LUC_OP_add, at, 1), any);
+    info = luc__f_to(&f, info, LUC_INT32);
+    if (f.status == LUC_OK) f.status = luc__check_info(ctx, info, LUC_LA_INVERSE);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
 /* cholesky_inverse(L, upper) */
 luc_status luc__run_cholesky_inverse(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { LARGE = 64 };
   luc_tensor *l = args[0].as.tensor;
   LUC_TRY(luc__need_matrices(ctx, "A", l, true));
+  LUC_TRY(check_diagonals(ctx, l));
   const int64_t n = l->sizes[l->ndim - 1];
   luc_formula f = luc__formula(ctx);
   if (args[1].as.i != 0) l = luc__f_mt(&f, l);

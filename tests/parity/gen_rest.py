@@ -254,6 +254,8 @@ def corners():
         for factors in ({"beta": 1.5}, {"alpha": 0.5}):
             case("addr", x, whole, whole, grad=False, **factors)
     case("addr", torch.tensor(1.0), whole, whole.to(torch.bfloat16), grad=False)
+    for singular in (torch.zeros(2, 2), torch.stack([torch.eye(3), torch.ones(3, 3).tril(-1)])):
+        case("cholesky_inverse", singular, grad=False)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,

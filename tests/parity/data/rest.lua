@@ -999,5 +999,11 @@ return {
  out={{shape={2,2}, dtype="float64", data={2.5,3.0,3.0,4.0}}},},
 {name="addr", fn="addr",
  args={n=3, {shape={}, dtype="float32", grad=true, data={1.0}}, {shape={2}, dtype="int64", data={1,2}}, {shape={2}, dtype="bfloat16", grad=true, data={1.0,2.0}}},
- out={{shape={2,2}, dtype="float32", data={2.0,3.0,3.0,5.0}}},}
+ out={{shape={2,2}, dtype="float32", data={2.0,3.0,3.0,5.0}}},},
+{name="cholesky_inverse", fn="cholesky_inverse",
+ args={n=1, {shape={2,2}, dtype="float32", grad=true, data={0.0,0.0,0.0,0.0}}},
+ error="cholesky_inverse: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular."},
+{name="cholesky_inverse", fn="cholesky_inverse",
+ args={n=1, {shape={2,3,3}, dtype="float32", grad=true, data={1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,1.0,1.0,0.0}}},
+ error="cholesky_inverse: (Batch element 1): The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular."}
 }
