@@ -339,10 +339,14 @@ describe("a product of complex matrices", function()
         local rows = lucerna.stack { steps, -steps, steps * 0.5 }
         local z = lucerna.polar(lucerna.ones(3, n):double(), rows):to(dtype)
         local y, columns = z:prod(2), z:transpose(1, 2):tile({2, 1, 100}):prod(2)
-        local near = { atol = 2e-5 }
+        local near = { atol = 2e-5, rtol = 1e-5 }
         parity.close(y.real, rows:sum(2):cos():to(y.real.dtype), near)
         parity.close(y.imag, rows:sum(2):sin():to(y.real.dtype), near)
         assert.is_true(columns:isclose(y:tile({2, 100}), 0, 4e-5):all():item())
+        local total, many = z:sum(2), z:tile({301, 1}):sum(2)
+        parity.close(total.real, z.real:contiguous():sum(2), near)
+        parity.close(total.imag, z.imag:contiguous():sum(2), near)
+        assert.is_true(many:isclose(total:tile({301}), 0, 2e-5):all():item())
       end
     end
     local deep = lucerna.arange(1, 257):to(lucerna.complex64):reshape(2, 2, 2, 2, 2, 2, 2, 2) * 1
