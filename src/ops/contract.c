@@ -29,6 +29,7 @@ static luc_tensor *add_scaled(luc_formula *f, luc_tensor *input, luc_tensor *pro
 
 /* addbmm(input, batch1, batch2, beta, alpha): the batch's products are summed. */
 luc_status luc__run_addbmm(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(luc__match_dtype(ctx, "input", args[0].as.tensor, "the first factor", args[1].as.tensor));
   luc_formula f = luc__formula(ctx);
   luc_tensor *product = luc__f2(&f, LUC_OP_bmm, args[1].as.tensor, args[2].as.tensor);
   product = luc__f_sum(&f, product, 1, (int64_t[]){0}, false);

@@ -256,6 +256,7 @@ def corners():
     case("addr", torch.tensor(1.0), whole, whole.to(torch.bfloat16), grad=False)
     for singular in (torch.zeros(2, 2), torch.stack([torch.eye(3), torch.ones(3, 3).tril(-1)])):
         case("cholesky_inverse", singular, grad=False)
+    case("addbmm", torch.ones(2, 2), whole.expand(1, 2, 2), whole.expand(1, 2, 2), grad=False)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,

@@ -1005,5 +1005,8 @@ return {
  error="cholesky_inverse: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular."},
 {name="cholesky_inverse", fn="cholesky_inverse",
  args={n=1, {shape={2,3,3}, dtype="float32", grad=true, data={1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,1.0,1.0,0.0}}},
- error="cholesky_inverse: (Batch element 1): The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular."}
+ error="cholesky_inverse: (Batch element 1): The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular."},
+{name="addbmm", fn="addbmm",
+ args={n=3, {shape={2,2}, dtype="float32", grad=true, data={1.0,1.0,1.0,1.0}}, {shape={1,2,2}, dtype="int64", data={1,2,1,2}}, {shape={1,2,2}, dtype="int64", data={1,2,1,2}}},
+ error="self and mat2 must have the same dtype"}
 }
