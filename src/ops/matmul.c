@@ -3,6 +3,7 @@
  * Invariant: operands are read through their strides, only results are contiguous. */
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/geometry.h"
 #include "ops/matmul_complex.h"
 #include "ops/pairs.h"
 #include "ops/rows.h"
@@ -393,7 +394,7 @@ static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_
   if (bias && bias->ndim > x->ndim + w->ndim - 2)
     return luc__fail_shapes(ctx, "input", x, "bias", bias,
                             "the output has no dimensions, bias must have none either");
-  if (bias && (bias->numel != features || bias->ndim > 1))
+  if (bias && ((bias->numel != features && bias->numel != 1) || bias->ndim > 1))
     return luc__fail_shapes(ctx, "weight", w, "bias", bias,
                             "weight gives %lld features, bias has %lld", (long long)features,
                             (long long)bias->numel);
@@ -414,6 +415,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *bias = luc_as_tensor(&args[2]), *x = NULL, *w = NULL, *b = NULL, *y = NULL;
+  luc_tensor *wide = NULL;
   LUC_TRY(check_linear(ctx, input, weight, bias));
   if (!luc__dtype_is_float(input->dtype)) return linear_of_matmul(ctx, input, weight, bias, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
@@ -424,7 +426,8 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   if (weight->ndim == 2) sizes[ndim++] = features;
   const bool lies = input->ndim == 2; /* others are rows once they are dense */
   LUC_GO(luc__tensor_empty(ctx, compute, ndim, sizes, &y));
-  LUC_GO(luc__dense(ctx, bias, compute, &b));
+  if (bias && bias->numel != features) LUC_GO(luc__expand(ctx, bias, 1, &features, &wide));
+  LUC_GO(luc__dense(ctx, wide ? wide : bias, compute, &b));
   const int last = input->ndim - 1, last_w = weight->ndim - 1;
   luc_gemm g = {.dtype = compute, .batch = 1, .n = features, .c_row = features, .alpha = 1};
   g.m = features > 0 ? y->numel / features : 0;
@@ -445,7 +448,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__gemm(ctx, &g));
   status = luc__deliver(ctx, out, input->dtype, &y);
 done:
-  LUC_RELEASE(ctx, x, w, b, y);
+  LUC_RELEASE(ctx, x, w, wide, b, y);
   return status;
 }
 

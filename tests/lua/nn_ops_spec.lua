@@ -194,6 +194,23 @@ describe("half precision", function()
   end
 end)
 
+describe("linear", function()
+  it("adds a bias of one number to every feature, as PyTorch does", function()
+    local x = lucerna.arange(6):double():reshape(2, 1, 3)
+    local w = lucerna.arange(12):double():reshape(4, 3):requires_grad_()
+    local plain = F.linear(x, w)
+    for _, bias in ipairs {lucerna.tensor(2.5):double(), lucerna.tensor({2.5}):double()} do
+      local y = F.linear(x, w, bias:requires_grad_())
+      assert.same((plain + 2.5):tolist(), y:tolist())
+      y:sum():backward()
+      assert.same(bias.shape, bias.grad.shape)
+      assert.equal(8, bias.grad:item())
+      assert.same({2, 1, 0}, F.linear(x, lucerna.zeros(0, 3):double(), bias).shape)
+      assert.same((plain[1][1] + 2.5):tolist(), F.linear(x[1][1], w, bias):tolist())
+    end
+  end)
+end)
+
 -- Each line is a wrong call and what it must say.
 describe("a wrong call says what is wrong:", function()
   local function z(...) return lucerna.zeros(...) end
