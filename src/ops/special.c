@@ -4,12 +4,12 @@
 #include <math.h>
 
 #include "cpu/copy.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/pointwise.h"
 
 static const double SQRT_2_PI = 2.50662827463100050242;
 
-LUC_RUN(sinc, FLOAT)
 LUC_RUN(erfcx, FLOAT)
 LUC_RUN(ndtr, FLOAT)
 LUC_RUN(ndtri, FLOAT)
@@ -75,6 +75,19 @@ static luc_tensor *number_where(luc_formula *f, luc_tensor *condition, double s,
                      LUC_ARGS(luc_v_tensor(condition), luc_v_float(s), luc_v_tensor(x)));
 }
 
+/* sin(pi x) / (pi x), 1 at 0: of complex numbers by operators. */
+luc_status luc__run_sinc(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  if (!luc__dtype_is_complex(x->dtype))
+    return luc__pointwise(ctx, LUC_EW_sinc, LUC_RULE_FLOAT, args, NULL, out);
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *angle = luc__fs(&f, LUC_OP_mul, x, 3.14159265358979323846);
+  luc_tensor *ratio = luc__f2(&f, LUC_OP_div, luc__f1(&f, LUC_OP_sin, angle), angle);
+  luc_tensor *y = number_where(&f, luc__fs(&f, LUC_OP_eq, x, 0), 1, ratio);
+  LUC_TRY(luc__f_end(&f, y, &y));
+  return luc__deliver(ctx, out, x->dtype, &y);
+}
+
 /* (cos(pi x) - sinc(x)) / x, 0 at 0. */
 luc_status luc__grad_sinc(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
@@ -84,7 +97,7 @@ luc_status luc__grad_sinc(luc_context *ctx, luc_backward *b) {
   luc_tensor *below = luc__f2(&f, LUC_OP_mul, angle, input(b));
   luc_tensor *zero = luc__fs(&f, LUC_OP_eq, below, 0);
   luc_tensor *slope = luc__f2(&f, LUC_OP_div, above, number_where(&f, zero, 1, below));
-  return finish(&f, b, luc__f_where(&f, zero, NULL, slope));
+  return finish(&f, b, luc__f_conj(&f, luc__f_where(&f, zero, NULL, slope)));
 }
 
 luc_status luc__grad_erfcx(luc_context *ctx, luc_backward *b) {

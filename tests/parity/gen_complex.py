@@ -261,7 +261,14 @@ def reduced():
     case("randint", 3, (2,), dtype=C64)
 
 
+def sinc():
+    for dtype in (C64, C128):
+        case("sinc", z(2, 3, dtype=dtype))
+        case(".sinc_", z(3, dtype=dtype), rough=True)
+        case("sinc", Const(torch.tensor([0, 1e-9j, 1, 2.5], dtype=dtype)))
+
+
 if __name__ == "__main__":
-    for family in (parts, made, moved, arithmetic, functions, truth, products, reduced):
+    for family in (parts, made, moved, arithmetic, functions, truth, products, reduced, sinc):
         family()
     write("complex", __file__)
