@@ -132,7 +132,8 @@ luc_status luc__run_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *
 
 luc_status luc__run_feature_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
-  if (input->ndim < 2 && args[2].as.i)
+  const double p = luc_as_double(&args[1]);
+  if (input->ndim < 2 && args[2].as.i && input->numel > 0 && p > 0 && p < 1)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Feature dropout requires at least 2 dimensions in the input");
   return drop_alpha(ctx, true, args, out);
