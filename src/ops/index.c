@@ -36,6 +36,7 @@ static luc_status move_rows(luc_context *ctx, luc_index_op op, luc_tensor *t, in
     part->indexed[part->ndim] = t->strides[d];
     part->dense[part->ndim++] = dense ? dense->strides[d] : 0;
   }
+  fresh = fresh && (t->numel > 0 || op == LUC_INDEX_PUT); /* of nothing, positions are checked */
   return luc__index_move(ctx, &job, fresh);
 }
 
