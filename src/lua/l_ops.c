@@ -623,10 +623,10 @@ static int original(lua_State *L) {
 static const struct {
   const char *name;
   uint16_t bit;
-} flag_names[] = {{"view", LUC_F_VIEW},          {"inplace", LUC_F_INPLACE},
-                  {"mutates", LUC_F_MUTATES},    {"fn", LUC_F_FUNCTION},
-                  {"method", LUC_F_METHOD},      {"nn", LUC_F_NN},
-                  {"composite", LUC_F_COMPOSITE}};
+} flag_names[] = {{"view", LUC_F_VIEW},           {"inplace", LUC_F_INPLACE},
+                  {"mutates", LUC_F_MUTATES},     {"fn", LUC_F_FUNCTION},
+                  {"method", LUC_F_METHOD},       {"nn", LUC_F_NN},
+                  {"composite", LUC_F_COMPOSITE}, {"any_dtype", LUC_F_ANY_DTYPE}};
 
 static void set_string(lua_State *L, const char *key, const char *value) {
   lua_pushstring(L, value);

@@ -61,30 +61,31 @@ static luc_status track_views(luc_context *ctx, const luc_value *args, const luc
   return LUC_OK;
 }
 
-static bool takes(const luc_op_info *info, luc_dtype dtype) {
-  if (luc__dtype_is_stored(dtype)) return info->stored;
-  return info->complex || !luc__dtype_is_complex(dtype);
+static bool takes(uint16_t flags, luc_dtype dtype) {
+  if (flags & LUC_F_ANY_DTYPE) return true;
+  return luc__dtype_is_complex(dtype) ? flags & LUC_F_COMPLEX : !luc__dtype_is_stored(dtype);
 }
 
-/* The first dtype among the argument's that this row does not take, or LUC_NUM_DTYPES. */
-static luc_dtype foreign_dtype(const luc_op_info *info, const luc_value *v) {
-  if (v->kind == LUC_DTYPE && !takes(info, (luc_dtype)v->as.i)) return (luc_dtype)v->as.i;
+/* The first dtype among the argument's that a row with these flags does not take, or
+ * LUC_NUM_DTYPES. */
+static luc_dtype foreign_dtype(uint16_t flags, const luc_value *v) {
+  if (v->kind == LUC_DTYPE && !takes(flags, (luc_dtype)v->as.i)) return (luc_dtype)v->as.i;
   luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
   int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
   for (int i = 0; i < n; i++)
-    if (list[i] && !takes(info, list[i]->dtype)) return list[i]->dtype;
+    if (list[i] && !takes(flags, list[i]->dtype)) return list[i]->dtype;
   return LUC_NUM_DTYPES;
 }
 
-/* Rows that are not in complex.def refuse complex tensors, those not in stored.def what is only
- * stored: no kernel meets a dtype it does not know. Of tensors this is only asked once one of those
- * has been made. */
+/* No kernel meets a dtype it does not know. Tensors are only looked at once one of an unusual dtype
+ * has been made in this context. */
 static luc_status check_dtypes(luc_context *ctx, luc_opid op, const luc_value *args) {
+  uint16_t flags = luc__ops[op].flags;
+  if (flags & LUC_F_ANY_DTYPE) return LUC_OK;
   const luc_op_info *info = luc__op_info(ctx, op);
-  if (info->complex && info->stored) return LUC_OK;
   uint32_t rest = info->dtype_params | (ctx->complex ? info->tensor_params : 0);
   for (; rest; rest &= rest - 1) {
-    luc_dtype dtype = foreign_dtype(info, &args[__builtin_ctz(rest)]);
+    luc_dtype dtype = foreign_dtype(flags, &args[__builtin_ctz(rest)]);
     if (dtype == LUC_NUM_DTYPES) continue;
     return luc__fail(ctx, LUC_ERR_TYPE, "%s: not implemented for %s%s", info->schema.name,
                      luc__dtype_name(dtype),

@@ -51,6 +51,9 @@ enum {
   LUC_F_POSITIONS = 512, /* reads its IndexTensors by luc__positions, counted from 0 or from 1 */
   LUC_F_SAME = 1024,     /* may give back its first argument: luc__gives_back knows when */
   LUC_F_COUNTED = 2048,  /* makes positions of any dtype, which count from ctx->first */
+  LUC_F_COMPLEX = 4096,  /* takes complex tensors, or gives them; the door refuses them to others */
+  LUC_F_ANY_DTYPE = 8192, /* only moves or converts elements: takes complex tensors and those of
+                           dtypes that are only stored (float8, wide unsigned integers) */
   LUC_F_BOTH = LUC_F_FUNCTION | LUC_F_METHOD,
   LUC_F_POINTWISE = LUC_F_BOTH | LUC_F_INPLACE | LUC_F_OUT
 };
@@ -97,8 +100,6 @@ typedef struct luc_op_info {
   uint32_t save_results;              /* bit r */
   uint32_t keep_for[LUC_MAX_RESULTS]; /* [r]: the same for results */
   int8_t list_param;                  /* position of the list-of-tensors parameter, or -1 */
-  bool complex;                       /* takes complex tensors (complex.def); others refuse them */
-  bool stored;                        /* takes what is only stored (stored.def) */
 } luc_op_info;
 luc_status luc__ops_init(luc_context *ctx); /* idempotent; luc_call needs it done */
 static inline const luc_op_info *luc__op_info(const luc_context *ctx, luc_opid op) {

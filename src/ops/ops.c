@@ -9,20 +9,6 @@ const luc_op luc__ops[LUC_NUM_OPS] = {
 #undef LUC_OP
 };
 
-/* The rows that take complex tensors, or give them. */
-static const uint16_t complex_rows[] = {
-#define LUC_COMPLEX(id) LUC_OP_##id,
-#include "ops/complex.def"
-#undef LUC_COMPLEX
-};
-
-/* The rows that take tensors of dtypes that are only stored. */
-static const uint16_t stored_rows[] = {
-#define LUC_STORED(id) LUC_OP_##id,
-#include "ops/stored.def"
-#undef LUC_STORED
-};
-
 /* Is `name` one of the space-separated words of `list`? *reader gets what follows its ':'. */
 static bool has_word(const char *list, const char *name, const char **reader) {
   size_t n = strlen(name);
@@ -90,9 +76,5 @@ luc_status luc__ops_init(luc_context *ctx) {
     ops_free(ctx);
     return status;
   }
-  for (size_t i = 0; i < sizeof complex_rows / sizeof *complex_rows; i++)
-    infos[complex_rows[i]].complex = true;
-  for (size_t i = 0; i < sizeof stored_rows / sizeof *stored_rows; i++)
-    infos[stored_rows[i]].stored = true;
   return LUC_OK;
 }
