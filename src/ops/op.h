@@ -1,6 +1,6 @@
 /* The operator table and the one door every operator goes through.
  *
- * A row of ops.def:  LUC_OP(id, "schema", run, grad, "saves", flags)
+ * A row of ops.def:  LUC_OP(id, "schema", run, grad, "saves", flags[, rule])
  *   schema its name is the name users call; rows with one name are overloads, which the binding
  *          tries in table order by number and kind of arguments
  *   run    luc_status run(luc_context *, luc_value *args, luc_value *out)
@@ -17,6 +17,8 @@
  *          not be changed in place. "input:other" saves input only if other's gradient is wanted,
  *          "result:other" the result.
  *   flags  LUC_F_*.
+ *   rule   how it runs under vmap (vmap_rules.h). Without one it runs sample by sample, a composite
+ *          through the operators that it calls.
  * While run executes, what it calls is not recorded; a LUC_F_COMPOSITE is recorded through the
  * operators it calls instead, and has no gradient of its own (write LUC_NO_GRAD).
  * Run functions are named luc__run_<id>, gradients luc__grad_<id>; rows may share them. rows.h
@@ -30,7 +32,7 @@
 #define LUC_FACTORY "dtype? dtype=None, device? device=None, bool requires_grad=False"
 
 typedef enum luc_opid {
-#define LUC_OP(name, schema, run, grad, saves, flags) LUC_OP_##name,
+#define LUC_OP(name, schema, run, grad, saves, ...) LUC_OP_##name,
 #include "ops/ops.def"
 #undef LUC_OP
   LUC_NUM_OPS
@@ -54,6 +56,7 @@ enum {
   LUC_F_COMPLEX = 4096,  /* takes complex tensors, or gives them; the door refuses them to others */
   LUC_F_ANY_DTYPE = 8192, /* only moves or converts elements: takes complex tensors and those of
                            dtypes that are only stored (float8, wide unsigned integers) */
+  LUC_F_RANDOM = 16384,   /* draws numbers: under vmap the caller says whether for each sample */
   LUC_F_BOTH = LUC_F_FUNCTION | LUC_F_METHOD,
   LUC_F_POINTWISE = LUC_F_BOTH | LUC_F_INPLACE | LUC_F_OUT
 };
@@ -74,6 +77,10 @@ typedef struct luc_backward {
 typedef luc_status (*luc_run_fn)(luc_context *ctx, luc_value *args, luc_value *out);
 typedef luc_status (*luc_grad_fn)(luc_context *ctx, luc_backward *b);
 
+/* A call under vmap (vmap.h). */
+typedef struct luc_vcall luc_vcall;
+typedef luc_status luc_vmap_rule(luc_context *ctx, luc_vcall *c);
+
 luc_status luc__no_grad(luc_context *ctx, luc_backward *b);
 luc_status luc__grad_missing(luc_context *ctx, luc_backward *b);
 #define LUC_NO_GRAD      luc__no_grad
@@ -86,6 +93,7 @@ typedef struct luc_op {
   luc_grad_fn grad;
   const char *saves;
   uint16_t flags;
+  luc_vmap_rule *rule; /* or NULL */
 } luc_op;
 
 extern const luc_op luc__ops[LUC_NUM_OPS];

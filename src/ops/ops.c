@@ -1,10 +1,12 @@
 /* The operator table itself, and its parsed form in each context. */
 #include "ops/rows.h"
+#include "ops/vmap_rules.h"
 
 #include <string.h>
 
 const luc_op luc__ops[LUC_NUM_OPS] = {
-#define LUC_OP(id, schema, run, grad, saves, flags) {#id, schema, run, grad, saves, flags},
+#define LUC_OP(id, schema, run, grad, saves, ...)                                                  \
+  {#id, schema, run, grad, saves, .flags = __VA_ARGS__},
 #include "ops/ops.def"
 #undef LUC_OP
 };

@@ -5,7 +5,7 @@
 
 #include "ops/op.h"
 
-#define LUC_OP(id, schema, run, grad, saves, flags)                                                \
+#define LUC_OP(id, schema, run, grad, saves, ...)                                                  \
   luc_status run(luc_context *, luc_value *, luc_value *);                                         \
   luc_status grad(luc_context *, luc_backward *);
 #include "ops/ops.def"

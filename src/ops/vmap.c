@@ -48,9 +48,13 @@ static bool has_batched(const luc_context *ctx, luc_opid op, const luc_value *ar
   return innermost(ctx, op, args) != 0;
 }
 
+static bool is_random(luc_opid op) {
+  return luc__ops[op].flags & LUC_F_RANDOM;
+}
+
 bool luc__vmap_concerns(const luc_context *ctx, luc_opid op, const luc_value *args) {
-  if (luc__vmap_is_random(op) && ctx->vmap && !ctx->inside_op) return true;
-  bool through = (luc__ops[op].flags & LUC_F_COMPOSITE) && !luc__vmap_rule(op);
+  if (is_random(op) && ctx->vmap && !ctx->inside_op) return true;
+  bool through = (luc__ops[op].flags & LUC_F_COMPOSITE) && !luc__ops[op].rule;
   return !through && has_batched(ctx, op, args);
 }
 
@@ -158,7 +162,7 @@ static bool retryable(luc_status status) {
 
 static luc_status start(luc_context *ctx, luc_vcall *c, luc_opid op, const luc_value *args,
                         luc_value *out) {
-  bool random = luc__vmap_is_random(op) && ctx->vmap;
+  bool random = is_random(op) && ctx->vmap;
   memset(c, 0, sizeof *c);
   c->f.ctx = ctx;
   c->op = op;
@@ -174,7 +178,7 @@ static luc_status start(luc_context *ctx, luc_vcall *c, luc_opid op, const luc_v
 
 luc_status luc__vmap_call(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out) {
   luc_vmap_level *inner = ctx->vmap;
-  luc_vmap_rule rule = luc__vmap_rule(op);
+  luc_vmap_rule *rule = luc__ops[op].rule;
   luc_vcall c;
   luc_status status = start(ctx, &c, op, args, out);
   if (status != LUC_OK) goto done;
@@ -238,11 +242,11 @@ done:
 
 luc_status luc__vmap_inplace(luc_context *ctx, luc_opid op, const luc_value *args) {
   luc_vmap_level *inner = ctx->vmap;
-  luc_vmap_rule rule = luc__vmap_rule_inplace(op);
+  luc_vmap_rule *rule = luc__vmap_rule_inplace(op);
   luc_vcall c;
   luc_status status = start(ctx, &c, op, args, NULL);
   if (status != LUC_OK) goto done;
-  if (!(c.batched & 1) && !luc__vmap_is_random(op))
+  if (!(c.batched & 1) && !is_random(op))
     LUC_GO(luc__fail(
         ctx, LUC_ERR_SUPPORT,
         "%s: vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a "

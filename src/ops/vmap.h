@@ -1,7 +1,7 @@
 /* Mapping functions over a dimension of their tensors (lucerna.func.vmap). A level is one map that
  * is running; a batched tensor (luc__tensor_batched) hides a level's dimension. A call with batched
- * tensors is done on what they hide, with the dimension in front, by the rule that vmap.def has for
- * its operator; whatever has no rule, or a rule cannot do, is done sample by sample and stacked.
+ * tensors is done on what they hide, with the dimension in front, by the rule that its
+ * row names; whatever has no rule, or a rule cannot do, is done sample by sample and stacked.
  * Levels nest: a rule calls operators, which see the tensors of the levels further out. */
 #ifndef LUC_VMAP_H
 #define LUC_VMAP_H
@@ -45,7 +45,7 @@ luc_status luc__vmap_refuse_out(luc_context *ctx, luc_opid op, const luc_value *
 enum { LUC_VCALL_ROOMS = 4 };
 
 /* A call at one level. */
-typedef struct luc_vcall {
+struct luc_vcall {
   luc_formula f; /* owns what the rule makes */
   luc_opid op;
   const luc_op_info *info;
@@ -60,14 +60,10 @@ typedef struct luc_vcall {
   int nrooms;
   bool plain; /* the results are the same for all samples, and have no dimension in front */
   luc_value *out;
-} luc_vcall;
+};
 
-typedef luc_status (*luc_vmap_rule)(luc_context *ctx, luc_vcall *c);
-/* NULL: sample by sample; composites: through the operators they call. */
-luc_vmap_rule luc__vmap_rule(luc_opid op);
 /* The rule of an in-place call, or NULL: out of place, then copied. */
-luc_vmap_rule luc__vmap_rule_inplace(luc_opid op);
-bool luc__vmap_is_random(luc_opid op);
+luc_vmap_rule *luc__vmap_rule_inplace(luc_opid op);
 
 /* What a rule returns that leaves the call to be done sample by sample. */
 #define LUC_VMAP_DECLINE LUC_ERR_SUPPORT

@@ -1,5 +1,5 @@
-/* Rules of vmap: how an operator runs on tensors that have one dimension more, in front. vmap.def
- * says which operator has which; an operator may have none. A rule that finds something special (no
+/* Rules of vmap: how an operator runs on tensors that have one dimension more, in front. A row
+ * of ops.def names its rule, or has none. A rule that finds something special (no
  * dimensions, another rank, holes) declines, and the call is done sample by sample: rules make
  * calls fast, they do not make them possible. They are made of operators, which records them. */
 #include "ops/vmap_rules.h"
@@ -435,29 +435,8 @@ luc_status luc__vmap_one_hot(luc_context *ctx, luc_vcall *c) {
   return c->args[1].as.i > 0 ? luc__vm_call(ctx, c) : luc__vmap_dynamic(ctx, c);
 }
 
-/* ---- the table ---- */
-
-static const struct {
-  luc_vmap_rule rule;
-  bool random;
-} rules[LUC_NUM_OPS] = {
-#define LUC_VMAP(op, rule)        [LUC_OP_##op] = {luc__vmap_##rule, false},
-#define LUC_VMAP_RANDOM(op, rule) [LUC_OP_##op] = {luc__vmap_##rule, true},
-#include "ops/vmap.def"
-#undef LUC_VMAP
-#undef LUC_VMAP_RANDOM
-};
-
-luc_vmap_rule luc__vmap_rule(luc_opid op) {
-  return rules[op].rule;
-}
-
-bool luc__vmap_is_random(luc_opid op) {
-  return rules[op].random;
-}
-
-luc_vmap_rule luc__vmap_rule_inplace(luc_opid op) {
-  luc_vmap_rule rule = rules[op].rule;
+luc_vmap_rule *luc__vmap_rule_inplace(luc_opid op) {
+  luc_vmap_rule *rule = luc__ops[op].rule;
   bool both = rule == luc__vmap_pointwise || rule == luc__vmap_masked_fill;
   return both || luc__ops[op].flags & LUC_F_MUTATES ? rule : NULL;
 }

@@ -19,10 +19,18 @@ luc_status luc__vm_call(luc_context *ctx, luc_vcall *c);
 /* t as result r, unless the formula has failed. */
 luc_status luc__vm_result(luc_vcall *c, int r, luc_tensor *t);
 
-#define LUC_VMAP(op, rule)        luc_status luc__vmap_##rule(luc_context *ctx, luc_vcall *c);
-#define LUC_VMAP_RANDOM(op, rule) LUC_VMAP(op, rule)
-#include "ops/vmap.def"
-#undef LUC_VMAP
-#undef LUC_VMAP_RANDOM
+/* The rules that rows of ops.def name. */
+luc_vmap_rule luc__vmap_add_product, luc__vmap_attention, luc__vmap_batch_norm, luc__vmap_blocks,
+    luc__vmap_convolution, luc__vmap_convolution_weight, luc__vmap_copy, luc__vmap_dims,
+    luc__vmap_dynamic, luc__vmap_embedding, luc__vmap_expand, luc__vmap_expand_as,
+    luc__vmap_extreme, luc__vmap_fill, luc__vmap_flatten, luc__vmap_fold, luc__vmap_index,
+    luc__vmap_index_dim, luc__vmap_layer_norm, luc__vmap_linear, luc__vmap_list, luc__vmap_loss,
+    luc__vmap_masked_fill, luc__vmap_masked_select, luc__vmap_matmul, luc__vmap_matrix,
+    luc__vmap_mm_fold, luc__vmap_new, luc__vmap_new_dim, luc__vmap_nll_loss, luc__vmap_one_hot,
+    luc__vmap_pad, luc__vmap_permute, luc__vmap_pointwise, luc__vmap_random_fill,
+    luc__vmap_random_like, luc__vmap_random_of, luc__vmap_random_size, luc__vmap_ravel,
+    luc__vmap_recurrence, luc__vmap_reduce, luc__vmap_reduce_one, luc__vmap_reverse,
+    luc__vmap_same_dims, luc__vmap_same_shape, luc__vmap_search, luc__vmap_squeeze,
+    luc__vmap_strided_add, luc__vmap_strided_view, luc__vmap_view, luc__vmap_view_as;
 
 #endif

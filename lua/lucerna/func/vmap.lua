@@ -1,6 +1,6 @@
 -- vmap: a function of one sample made a function of a batch. The function sees its tensors without
 -- the mapped dimension, and every operator it calls runs on the whole batch at once (the rules are
--- in src/ops/vmap.def).
+-- in src/ops/vmap_rules.c).
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"

@@ -1,7 +1,7 @@
 -- Examples of lucerna.func and autograd.functional; their texts are the comments in the files.
 return { title = "Transformations of functions",
 {"func.vmap", [=[
-Every operator can be mapped over; those without a rule of their own (src/ops/vmap.def) run sample
+Every operator can be mapped over; those without a rule of their own (src/ops/ops.def) run sample
 by sample. What reads values (item, tolist, nonzero, x[mask]) is refused, and so is a write of
 mapped values into a tensor that is not mapped. To Lua's `if` every tensor is true: choose with
 lucerna.where.
