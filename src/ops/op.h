@@ -30,6 +30,9 @@
 
 /* The keyword arguments that every factory's schema ends with (ops/geometry.h reads them). */
 #define LUC_FACTORY "dtype? dtype=None, device? device=None, bool requires_grad=False"
+/* How a loss over a batch is summed up; the first two are PyTorch's older way to say it. */
+#define LUC_REDUCTION                                                                              \
+  "bool? size_average=None, bool? reduce=None, str(none|mean|sum) reduction='mean'"
 
 typedef enum luc_opid {
 #define LUC_OP(name, schema, run, grad, saves, ...) LUC_OP_##name,
