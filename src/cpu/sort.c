@@ -656,24 +656,31 @@ static void unsorted_places(const uint64_t *bounds, int64_t m, const uint64_t *k
   for (int64_t k = 0; k < n; k++) left[k] = m, out[k] = 0;
   for (int64_t most = m; most > 0; most /= 2)
     for (int64_t k = 0; k < n; k++)
-      luc__halve(bounds[out[k] + left[k] / 2], keys[k], right, &out[k], &left[k]);
+      luc__halve(left[k] > 0 && luc__is_before(bounds[out[k] + left[k] / 2], keys[k], right),
+                 &out[k], &left[k]);
   for (int64_t k = 0; k < n; k++) out[k] += first;
 }
 
-/* The same of few keys in each of many rows, where only the bounds that are looked at become
- * keys. */
+/* The same of few values, which make no keys of the bounds. */
 static void search_few(void *arg, int64_t begin, int64_t end) {
   const search *s = arg;
   const luc_search_job *job = s->job;
+  const int64_t per_row = job->per_row ? job->per_row : job->n;
+  const char *values = job->values;
+  const int64_t size = (int64_t)luc__dtype_size(job->dtype);
+  int64_t at[LUC_SEARCH_AHEAD], row[LUC_SEARCH_AHEAD + 1] = {begin / per_row * job->m};
+  int64_t in_row = begin % per_row;
   for (int64_t i = begin, n; i < end; i += n) {
-    uint64_t keys[LUC_SEARCH_AHEAD];
-    int64_t at[LUC_SEARCH_AHEAD];
     n = luc__min64(end - i, LUC_SEARCH_AHEAD);
-    s->kernels->keys(job->values, job->dtype, i, 1, n, 0, keys);
-    for (int64_t k = 0; k < n; k++) at[k] = (i + k) / job->per_row * job->m;
-    s->kernels->pass_bounds(job->bounds, job->dtype, job->m, keys, n, job->right, at);
-    for (int64_t k = 0; k < n; k++)
-      job->out[i + k] = job->first + at[k] - (i + k) / job->per_row * job->m;
+    for (int64_t k = 0; k < n; k++) {
+      const bool last = ++in_row == per_row;
+      at[k] = row[k];
+      row[k + 1] = row[k] + (job->m & -(int64_t)last);
+      if (last) in_row = 0;
+    }
+    s->kernels->pass_bounds(job->bounds, job->dtype, job->m, values + i * size, n, job->right, at);
+    for (int64_t k = 0; k < n; k++) job->out[i + k] = job->first + at[k] - row[k];
+    row[0] = row[n];
   }
 }
 
@@ -707,11 +714,10 @@ luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   int64_t rows = job->per_row ? job->n / job->per_row : 1, bounds = rows * job->m;
   size_t bytes = luc__mul_size((size_t)bounds + 1, sizeof(uint64_t));
   search s = {job, luc__kernels(ctx)->sort, NULL, false};
-  enum { DEAR = 4 }; /* one by one */
   int64_t steps = 1;
   for (int64_t left = job->m; left > 1; left /= 2) steps++;
-  if (job->per_row && job->per_row * steps * DEAR < job->m) {
-    luc__parallel_for(ctx, job->n, GRAIN / DEAR / steps, search_few, &s);
+  if (job->n * steps < 4 * bounds) {
+    luc__parallel_for(ctx, job->n, GRAIN / steps, search_few, &s);
     return LUC_OK;
   }
   s.keys = luc__alloc(ctx, bytes);

@@ -22,21 +22,22 @@ static inline uint64_t double_key(double f) {
   return (bits ^ (-(bits >> 63) | (uint64_t)1 << 63)) | nan;
 }
 
-/* Does what DO(T, key) says of elements of each dtype, whose keys it makes of values v. */
+/* Does what DO(T, N, number, key) says of elements v of each dtype T, numbers of type N. */
 #define BY_DTYPE(DO)                                                                               \
   switch (dtype) {                                                                                 \
-  case LUC_FLOAT32: DO(float, float_key(v));                                                       \
-  case LUC_FLOAT64: DO(double, double_key(v));                                                     \
-  case LUC_FLOAT16: DO(uint16_t, float_key(luc__half_to_float(v)));                                \
-  case LUC_BFLOAT16: DO(uint16_t, float_key(luc__bfloat16_to_float(v)));                           \
-  case LUC_INT8: DO(int8_t, (uint8_t)(v ^ INT8_MIN));                                              \
-  case LUC_INT16: DO(int16_t, (uint16_t)(v ^ INT16_MIN));                                          \
-  case LUC_INT32: DO(int32_t, (uint32_t)v ^ 0x80000000u);                                          \
-  case LUC_INT64: DO(int64_t, (uint64_t)v ^ (uint64_t)1 << 63);                                    \
-  default: DO(uint8_t, v);                                                                         \
+  case LUC_FLOAT32: DO(float, float, v, float_key(v));                                             \
+  case LUC_FLOAT64: DO(double, double, v, double_key(v));                                          \
+  case LUC_FLOAT16: DO(uint16_t, float, luc__half_to_float(v), float_key(luc__half_to_float(v)));  \
+  case LUC_BFLOAT16:                                                                               \
+    DO(uint16_t, float, luc__bfloat16_to_float(v), float_key(luc__bfloat16_to_float(v)));          \
+  case LUC_INT8: DO(int8_t, int8_t, v, (uint8_t)(v ^ INT8_MIN));                                   \
+  case LUC_INT16: DO(int16_t, int16_t, v, (uint16_t)(v ^ INT16_MIN));                              \
+  case LUC_INT32: DO(int32_t, int32_t, v, (uint32_t)v ^ 0x80000000u);                              \
+  case LUC_INT64: DO(int64_t, int64_t, v, (uint64_t)v ^ (uint64_t)1 << 63);                        \
+  default: DO(uint8_t, uint8_t, v, v);                                                             \
   }
 
-#define KEYS(T, key)                                                                               \
+#define KEYS(T, N, number, key)                                                                    \
   for (int64_t i = 0; i < n; i++) {                                                                \
     const T v = ((const T *)x)[at + i * step];                                                     \
     keys[i] = (key) ^ flip;                                                                        \
@@ -47,16 +48,30 @@ static void fill_keys(const void *x, luc_dtype dtype, int64_t at, int64_t step, 
   BY_DTYPE(KEYS)
 }
 
-#define FIND(T, key)                                                                               \
-  for (int64_t most = m; most > 0; most /= 2)                                                      \
+/* Numbers are compared as PyTorch does, so that NaN goes behind all bounds, and is before all. Of
+ * the last halves some have no bound. */
+#define FIND(T, N, number, key)                                                                    \
+  {                                                                                                \
+    N wanted[LUC_SEARCH_AHEAD];                                                                    \
     for (int64_t k = 0; k < n; k++) {                                                              \
-      const T v = ((const T *)x)[left[k] > 0 ? at[k] + left[k] / 2 : 0];                           \
-      luc__halve(luc__bound_key(key, nan), keys[k], right, &at[k], &left[k]);                      \
+      const T v = ((const T *)values)[k];                                                          \
+      wanted[k] = number;                                                                          \
     }                                                                                              \
-  break
-static void pass_bounds(const void *x, luc_dtype dtype, int64_t m, const uint64_t *keys, int64_t n,
+    for (int64_t most = m; most > 1; most /= 2)                                                    \
+      for (int64_t k = 0; k < n; k++) {                                                            \
+        const T v = ((const T *)x)[at[k] + left[k] / 2];                                           \
+        const N bound = number;                                                                    \
+        luc__halve(right ? !(bound > wanted[k]) : !(bound >= wanted[k]), &at[k], &left[k]);        \
+      }                                                                                            \
+    for (int64_t k = 0; k < n; k++) {                                                              \
+      const T v = ((const T *)x)[left[k] > 0 ? at[k] : 0];                                         \
+      const N bound = number;                                                                      \
+      at[k] += left[k] > 0 && (right ? !(bound > wanted[k]) : !(bound >= wanted[k]));              \
+    }                                                                                              \
+    break;                                                                                         \
+  }
+static void pass_bounds(const void *x, luc_dtype dtype, int64_t m, const void *values, int64_t n,
                         bool right, int64_t *restrict at) {
-  const luc_nan_key nan = luc__nan_key(dtype);
   int64_t left[LUC_SEARCH_AHEAD];
   for (int64_t k = 0; k < n; k++) left[k] = m;
   BY_DTYPE(FIND)

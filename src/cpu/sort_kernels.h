@@ -17,8 +17,8 @@ typedef struct luc_sort_kernels {
   void (*keys)(const void *x, luc_dtype dtype, int64_t at, int64_t step, int64_t n, uint64_t flip,
                uint64_t *keys);
   /* Each of n at (LUC_SEARCH_AHEAD at most) passes over those of m sorted elements from x[at] on
-   * that go before its key; right: or are equal. */
-  void (*pass_bounds)(const void *x, luc_dtype dtype, int64_t m, const uint64_t *keys, int64_t n,
+   * that go before its value; right: or are equal. */
+  void (*pass_bounds)(const void *x, luc_dtype dtype, int64_t m, const void *values, int64_t n,
                       bool right, int64_t *at);
   /* Passes over whole blocks from j on with no key below limit. */
   int64_t (*pass)(const uint64_t *keys, int64_t j, int64_t n, uint64_t limit);
@@ -49,11 +49,11 @@ static inline bool luc__is_before(uint64_t bound, uint64_t key, const bool right
   return right ? bound <= key : bound < key;
 }
 
-/* Goes on in half of the `left` bounds from `at` on, if there are any: `bound` is the middle one.
- * In no order, they give what PyTorch finds by the same halves. */
-static inline void luc__halve(uint64_t bound, uint64_t key, const bool right, int64_t *at,
-                              int64_t *left) {
-  const int64_t half = *left / 2, behind = luc__is_before(bound, key, right) & (*left > 0);
+/* Goes on in half of the `left` bounds from `at` on, behind the middle one or before it: by
+ * arithmetic, as a branch is taken as often as not. In no order, bounds give what PyTorch finds by
+ * the same halves. */
+static inline void luc__halve(int64_t behind, int64_t *at, int64_t *left) {
+  const int64_t half = *left / 2;
   *at += (half + 1) & -behind;
   *left = half - (behind & ~*left & 1);
 }

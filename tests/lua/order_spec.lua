@@ -139,6 +139,9 @@ describe("a long line", function()
       local few = lucerna.searchsorted(bounds:unsqueeze(1), values:unsqueeze(1), { right = right })
       assert.same(want, lucerna.searchsorted(bounds, values, { right = right }):tolist())
       assert.same(want, few[1]:tolist())
+      local three = values[{ { 1, math.min(3, #want) } }]:expand(100, -1)
+      local rows = lucerna.searchsorted(bounds:expand(100, -1), three, { right = right })
+      assert.is_true(rows:eq(lucerna.tensor { table.unpack(want, 1, 3) }):all():item())
       assert.same(want[1], lucerna.searchsorted(bounds:unsqueeze(1), values[{ { 1, 1 } }]
         :unsqueeze(1), { right = right }):item())
     end
