@@ -256,6 +256,7 @@ static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, state
   for (int64_t i = 0; type == LUC_COMPUTE_I64 && job->times != 1 && i < n; i++)
     s->a[i] = (int64_t)((uint64_t)s->a[i] * (uint64_t)job->times);
   if (what->a) job->copy->store[type][what->a->dtype](c->ptr[1], job->kept.strides[1][0], s->a, n);
+  for (int64_t i = 0; positions && what->first && i < n; i++) s->b[i] += what->first;
   if (positions) type = LUC_COMPUTE_I64;
   if (what->b) job->copy->store[type][what->b->dtype](c->ptr[2], job->kept.strides[2][0], s->b, n);
 }

@@ -54,6 +54,7 @@ typedef struct luc_reduction_job {
   const luc_tensor *in; /* not empty along the reduced dimensions, but for sums and their like */
   uint32_t dims;        /* bit d: dimension d is reduced */
   luc_tensor *a, *b;    /* where states go; either may be NULL. With or without the reduced dims */
+  int64_t first;        /* positions count from it */
   double divide;        /* divides a (of var: b) at the end; 1: does not */
   bool root;            /* then takes its square root */
 } luc_reduction_job;

@@ -102,9 +102,16 @@ static luc_status locate(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_v
   LUC_TRY(check_not_empty(ctx, t, dim, dims.mask));
   if (values) LUC_TRY(luc__out(ctx, values, t->dtype, dims.ndim, dims.sizes, &a));
   LUC_TRY(luc__out(ctx, positions, LUC_INT64, dims.ndim, dims.sizes, &at));
-  if (dims.count == 1 && !values) return luc__fill(ctx, at, (luc_scalar){LUC_SCALAR_INT, {.i = 0}});
-  luc_reduction_job job = {
-      .op = op, .dtype = t->dtype, .in = t, .dims = dims.mask, .a = a, .b = at, .divide = 1};
+  if (dims.count == 1 && !values)
+    return luc__fill(ctx, at, (luc_scalar){LUC_SCALAR_INT, {.i = ctx->first}});
+  luc_reduction_job job = {.op = op,
+                           .dtype = t->dtype,
+                           .in = t,
+                           .dims = dims.mask,
+                           .a = a,
+                           .b = at,
+                           .first = ctx->first,
+                           .divide = 1};
   return luc__reduce(ctx, &job);
 }
 

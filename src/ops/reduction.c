@@ -130,6 +130,18 @@ static luc_status reduce_complex(luc_context *ctx, luc_rd op, luc_tensor *t, con
   return op == LUC_RD_sum ? sum_parts(ctx, t, dims, divide, r) : multiply_rows(ctx, t, dims, r);
 }
 
+/* The extreme or the truth of one element each: a conversion. */
+static luc_status take_ones(luc_context *ctx, const luc_tensor *t, const luc_dims *dims,
+                            luc_tensor *r) {
+  luc_tensor ones = *t;
+  ones.ndim = dims->ndim;
+  for (int d = 0, n = 0; d < t->ndim && n < dims->ndim; d++) {
+    if (dims->ndim < t->ndim && dims->mask >> d & 1) continue;
+    ones.sizes[n] = t->sizes[d], ones.strides[n++] = t->strides[d];
+  }
+  return luc__copy(ctx, r, &ones);
+}
+
 luc_status luc__reduce_to(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_dims *dims,
                           luc_dtype dtype, luc_dtype result, double divide, bool root,
                           luc_value *out) {
@@ -137,6 +149,9 @@ luc_status luc__reduce_to(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_
   if (luc__dtype_is_complex(t->dtype) || luc__dtype_is_complex(dtype))
     return reduce_complex(ctx, op, t, dims, dtype, result, divide, out);
   LUC_TRY(luc__out(ctx, out, result, dims->ndim, dims->sizes, &r));
+  const bool truth = (op == LUC_RD_any || op == LUC_RD_all) && result == LUC_BOOL;
+  if (dims->count == 1 && (truth || op == LUC_RD_max || op == LUC_RD_min))
+    return take_ones(ctx, t, dims, r);
   luc_reduction_job job = {.op = op,
                            .dtype = dtype,
                            .in = t,

@@ -316,6 +316,30 @@ describe("statistics", function()
     assert.same({false, true, true, false}, lucerna.cdist(x, x, 0)[3]:isnan():tolist())
   end)
 
+  it("extremes and truth along one element are it", function()
+    local base = lucerna.tensor {{{0.0, -0.5, 0 / 0}, {3, 0, -2}}} -- [1, 2, 3]
+    for _, dtype in ipairs {"float32", "float64", "bfloat16", "int64", "int8", "uint8", "bool"} do
+      local x = base:nan_to_num(0):to(lucerna[dtype])
+      if x.dtype.is_floating_point then x = base:to(lucerna[dtype]) end
+      for _, y in ipairs {x, x:transpose(1, 3), x:permute(2, 1, 3), x:expand(1, 2, 3)} do
+        local d = y:size(1) == 1 and 1 or y:size(2) == 1 and 2 or 3
+        local truth = y:ne(0):squeeze(d)
+        for _, name in ipairs {"any", "all"} do
+          assert.equal(dtype == "uint8" and lucerna.uint8 or lucerna.bool, y[name](y, d).dtype)
+          assert.is_true(y[name](y, d):bool():equal(truth))
+          assert.is_true(y[name](y, d, true):bool():equal(y:ne(0)))
+        end
+        if dtype ~= "bool" then
+          for _, name in ipairs {"amax", "amin"} do
+            assert.same(tostring(y:squeeze(d)), tostring(y[name](y, d)))
+            assert.same(tostring(y), tostring(y[name](y, {d}, true)))
+          end
+          assert.is_true(y:argmax(d):eq(1):all():item())
+        end
+      end
+    end
+  end)
+
   it("long runs of bfloat16 are added as they lie", function()
     lucerna.manual_seed(5)
     for _, n in ipairs {1024, 1039, 70001} do
