@@ -88,39 +88,43 @@ static luc_status write_strided(luc_context *ctx, luc_tensor *t, const geometry 
   return status;
 }
 
-/* Zeros with as many elements as the base's storage needs; the base itself may have gaps. An even
- * number, since a view may see pairs of them as complex numbers. If the gradient to be put in is
+/* How many elements a geometry needs of its storage: an even number, since pairs of them may be
+ * seen as complex numbers. */
+static int64_t extent_of(const geometry *g) {
+  int64_t extent = g->offset + 1;
+  for (int d = 0; d < g->ndim; d++) extent += (g->sizes[d] - 1) * g->strides[d];
+  for (int d = 0; d < g->ndim; d++)
+    if (!g->sizes[d]) extent = g->offset;
+  return extent + (extent & 1);
+}
+
+/* Zeros for the base's storage; the base itself may have gaps. If the gradient to be put in is
  * batched they are, too. */
 static luc_status flat_zeros(luc_context *ctx, const geometry *base, luc_tensor *grad,
                              luc_tensor **out) {
-  int64_t extent = base->offset + 1;
-  for (int d = 0; d < base->ndim; d++) extent += (base->sizes[d] - 1) * base->strides[d];
-  for (int d = 0; d < base->ndim; d++)
-    if (!base->sizes[d]) extent = base->offset;
-  extent += extent & 1;
+  int64_t extent = extent_of(base);
   return luc__op1(ctx, LUC_OP_new_zeros, out,
                   LUC_ARGS(luc_v_tensor(grad), luc_v_ints(&extent, 1), luc_v_dtype(base->dtype)));
 }
 
-/* gin[0] = zeros like the base, with gout at the view's elements. Elements that an expanded view
- * repeats get the sum. */
+/* gin[0] = zeros like the base, plus gout at the view's elements, which may repeat and may lie
+ * outside of the base. */
 static luc_status view_backward(luc_context *ctx, void *ud, luc_tensor *const *gout, int ngout,
                                 luc_tensor **gin, int ngin) {
-  slices *s = ud;
-  luc_tensor *flat = NULL, *summed = NULL;
-  luc_status status = LUC_OK;
-  geometry v = s->view;
+  const geometry *base = &((slices *)ud)->base, *view = &((slices *)ud)->view;
+  int64_t extent = extent_of(base), reach = extent_of(view);
+  luc_tensor *flat;
   (void)ngout;
   (void)ngin;
   if (!gout[0]) return LUC_OK;
-  for (int d = 0; d < v.ndim; d++)
-    if (v.strides[d] == 0 && v.sizes[d] > 1) v.sizes[d] = 1;
-  LUC_GO(luc__sum_to(ctx, gout[0], v.ndim, v.sizes, &summed));
-  LUC_GO(flat_zeros(ctx, &s->base, summed, &flat));
-  LUC_GO(write_strided(ctx, flat, &v, summed));
-  LUC_GO(strided(ctx, flat, &s->base, &gin[0]));
-done:
-  LUC_RELEASE(ctx, flat, summed);
+  if (luc__dtype_is_complex(base->dtype) && !luc__dtype_is_complex(view->dtype)) extent *= 2;
+  if (luc__dtype_is_complex(view->dtype) && !luc__dtype_is_complex(base->dtype)) extent /= 2;
+  if (extent < reach) extent = reach;
+  LUC_TRY(luc__op1(ctx, LUC_OP_strided_add, &flat,
+                   LUC_ARGS(luc_v_tensor(gout[0]), luc_v_ints(&extent, 1),
+                            luc_v_ints(view->strides, view->ndim), luc_v_int(view->offset))));
+  luc_status status = strided(ctx, flat, base, &gin[0]);
+  luc_tensor_release(ctx, flat);
   return status;
 }
 
