@@ -139,6 +139,8 @@ int luc_l_module_newindex(lua_State *L);
 /* core.nn._config_names(m): constructor arguments that can be read as fields. */
 int luc_l_module_config_names(lua_State *L);
 int luc_l_module_set_field(lua_State *L);
+/* Is it the name of a map of slots or hooks, as PyTorch's m._parameters? */
+bool luc_l_is_view(const char *name);
 /* What a value is, in PyTorch's messages: "Parameter", "Linear", "number". The text may stand on
  * the stack, of which it takes a slot then. */
 const char *luc_l_kind_name(lua_State *L, int index);

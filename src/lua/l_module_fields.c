@@ -96,7 +96,7 @@ static int call_helper(lua_State *L, luc_l_peer *peer, const char *name, int n) 
   return 1;
 }
 
-static bool is_view(const char *name) {
+bool luc_l_is_view(const char *name) {
   static const char *const names[] = {"_parameters",
                                       "_buffers",
                                       "_modules",
@@ -131,7 +131,7 @@ static bool push_argument(lua_State *L, const luc_l_peer *peer) {
   return true;
 }
 
-/* m.name: a slot not yet cached, a view of slots or hooks. */
+/* m.name: a slot not yet cached, a view of slots or hooks, which shows them as they are. */
 static int read_named(lua_State *L, luc_l_peer *peer) {
   luc_module *m = peer->m;
   size_t length;
@@ -145,7 +145,11 @@ static int read_named(lua_State *L, luc_l_peer *peer) {
       luc_l_pushtensor(L, peer->nn->st, e->value);
     return cached(L);
   }
-  return is_view(name) ? call_helper(L, peer, "view", 2) : 0;
+  if (!luc_l_is_view(name)) return 0;
+  call_helper(L, peer, "view", 2);
+  if (!lua_getmetatable(L, -1)) return 1; /* a table made for this */
+  lua_pop(L, 1);
+  return cached(L);
 }
 
 /* What neither the peer's table (at 3) nor the classes have. */
@@ -292,7 +296,7 @@ static int add_slot(lua_State *L, luc_l_peer *peer, const char *name, luc_slot s
   lua_pushvalue(L, 2);
   bool method = lua_gettable(L, lua_upvalueindex(2)) != LUA_TNIL;
   lua_pop(L, 1);
-  if (method || name == peer->nn->training || is_view(name))
+  if (method || name == peer->nn->training || luc_l_is_view(name))
     return luc_l_error(L, "attribute '%s' already exists", name);
   luc_l_state *st = peer->nn->st;
   luc_status status = LUC_OK;
@@ -503,7 +507,7 @@ static int write_named(lua_State *L, luc_l_peer *peer) {
     m->training = lua_toboolean(L, 3);
     return 0;
   }
-  if (is_view(name))
+  if (luc_l_is_view(name))
     return luc_l_error(L, "'%s' cannot be assigned: assign to its entries, or register", name);
   int p = find_config(m, name, length);
   return p >= 0 ? assign_config(L, peer, p) : write_field(L, peer);

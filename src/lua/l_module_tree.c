@@ -519,26 +519,33 @@ static int replicate(lua_State *L) {
   return status == LUC_OK ? 1 : luc_l_raise(L, nn->st, status);
 }
 
-/* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty? */
+/* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty, or what
+ * shows them? */
 static int is_slot(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
   size_t length;
   const char *name = luaL_checklstring(L, 2, &length);
   luc_map_entry *e = luc__slot_find(peer->m, name, length, NULL);
-  lua_pushboolean(L, e && e->value);
+  lua_pushboolean(L, (e && e->value) || luc_l_is_view(name));
   return 1;
 }
 
 /* core.nn._has_slot(m, name[, kind]): is the name registered (as LUC_SLOT_*), though perhaps empty?
- */
+ * And what it holds. */
 static int has_slot(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
-  size_t length;
-  const char *name = luaL_checklstring(L, 2, &length);
   luc_slot slot;
-  bool found = luc__slot_find(peer->m, name, length, &slot) != NULL;
-  lua_pushboolean(L, found && (lua_isnoneornil(L, 3) || lua_tointeger(L, 3) == (int)slot));
-  return 1;
+  bool named = lua_type(L, 2) == LUA_TSTRING;
+  luc_map_entry *e =
+      named ? luc__slot_find(peer->m, lua_tostring(L, 2), lua_rawlen(L, 2), &slot) : NULL;
+  bool found = e && (lua_isnoneornil(L, 3) || lua_tointeger(L, 3) == (int)slot);
+  lua_pushboolean(L, found);
+  if (!found) return 1;
+  if (slot == LUC_SLOT_CHILD)
+    luc_l_pushmodule(L, peer->nn, e->value);
+  else
+    luc_l_pushtensor(L, peer->nn->st, e->value);
+  return 2;
 }
 
 /* core.nn._fields(m): the table behind a module, for clone. */

@@ -232,6 +232,22 @@ describe("assigning", function()
     assert.is_true(rawequal(p, net.p) and rawequal(p, net._parameters.p))
   end)
 
+  it("is seen by views that were taken before, which are PyTorch's own dictionaries", function()
+    local m = nn.Linear(1, 1)
+    local slots, hooks = m._parameters, m._forward_hooks
+    assert.is_true(rawequal(slots, m._parameters) and rawequal(hooks, m._forward_hooks))
+    m.extra, m.bias = parameter(2), nil
+    local handle = m:register_forward_hook(print)
+    assert.same({ "weight", "bias", "extra" }, keys(pairs(slots)))
+    assert.is_true(rawequal(m.extra, slots.extra) and slots.bias == nil and slots[1] == nil)
+    assert.same({ 3, 1, print }, { #slots, #hooks, hooks[handle.id] })
+    local copy = m:clone()
+    slots.weight = nil
+    assert.same({ { "bias", "extra" }, { "weight", "bias", "extra" } },
+      { keys(pairs(slots)), keys(pairs(copy._parameters)) })
+    assert.same({ "in_features", "out_features", "extra" }, keys(pairs(m)))
+  end)
+
   it("nn.delattr forgets parameters, buffers, children and fields in turn", function()
     local m = nn.Linear(1, 1)
     m.child, m.field = nn.ReLU(), 1

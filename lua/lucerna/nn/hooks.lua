@@ -106,21 +106,31 @@ local VIEWS = {
   _load_state_dict_post_hooks = { state = true, [3] = true },
 }
 
--- The hooks of Lua's under one of these names: an ordered map by the ids of handles. Assigning nil
--- removes a hook.
-local function view(module, name)
-  local kinds, map = VIEWS[name], ordered.new()
+-- The hooks of Lua's under one of these names: {id, hook, …}.
+local function hooks_under(module, name)
+  local kinds, found = VIEWS[name], {}
   local flat = kinds.state and core._state_hooks(module) or core._hooks(module)
   local step = kinds.state and 3 or 4
   for i = 1, #flat, step do
-    if kinds[flat[i]] then ordered.put(map, flat[i + step - 1], flat[i + 1]) end
+    if kinds[flat[i]] then
+      found[#found + 1], found[#found + 2] = flat[i + step - 1], flat[i + 1]
+    end
   end
-  ordered.on_write(map, function(id, value)
-    if value ~= nil then fail("%s: hooks are registered, not assigned", name) end
-    core._remove_hook(module, id)
-  end)
-  return map
+  return found
 end
+
+local function hook_under(module, name, id)
+  local flat = hooks_under(module, name)
+  for i = 1, #flat, 2 do
+    if flat[i] == id then return flat[i + 1] end
+  end
+end
+
+-- They as an ordered map by the ids of handles. Assigning nil removes a hook.
+local view = ordered.live(hooks_under, hook_under, function(module, name, id, value)
+  if value ~= nil then fail("%s: hooks are registered, not assigned", name) end
+  core._remove_hook(module, id)
+end)
 
 -- ---- of every module ----
 

@@ -171,10 +171,11 @@ end
 
 -- Puts the value under the key of one kind, as nn.Module's own methods do: a class may call this
 -- from its own. nil deletes the key, none empties the slot.
-local function write_slot(self, kind, key, value)
+local function write_slot(self, name, key, value)
+  local kind = KINDS[name]
   if value == nil then
     if core._has_slot(self, key, kind) then core.delattr(self, key) end
-    return false
+    return
   end
   if value == root.none then value = nil end
   if kind == 0 then
@@ -185,17 +186,20 @@ local function write_slot(self, kind, key, value)
   else
     core.add_module(self, key, value)
   end
-  return true, self[key]
 end
+
+local function read_slot(self, name, key)
+  local _, value = core._has_slot(self, key, KINDS[name])
+  return value
+end
+
+local function slots(self, name) return core._slots(self, KINDS[name]) end
+
+local slots_view = ordered.live(slots, read_slot, write_slot)
 
 local function view(self, name)
   if name == "_non_persistent_buffers_set" then return transient(self) end
-  if not KINDS[name] then return hook_view(self, name) end
-  local kind, map = KINDS[name], ordered.new()
-  local flat = core._slots(self, kind)
-  for i = 1, #flat, 2 do ordered.put(map, flat[i], flat[i + 1] or nil) end
-  ordered.on_write(map, function(key, value) return write_slot(self, kind, key, value) end)
-  return map
+  return (KINDS[name] and slots_view or hook_view)(self, name)
 end
 
 -- ---- methods ----

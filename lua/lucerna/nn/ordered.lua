@@ -24,7 +24,8 @@ local function delete(store, key)
   store.count = store.count - 1
 end
 
-local meta = { __name = "OrderedMap", __metatable = "OrderedMap" }
+local KIND <const> = "OrderedMap"
+local meta = { __name = KIND, __metatable = KIND }
 
 function meta.__index(self, key)
   local store = self[STORE]
@@ -39,9 +40,6 @@ function meta.__newindex(self, key, value)
   local store = self[STORE]
   if key == "_metadata" and not store.index[key] then
     store.metadata = value
-  elseif store.write then
-    local kept, held = store.write(key, value)
-    if kept then set(store, key, held) else delete(store, key) end
   elseif value == nil then
     delete(store, key)
   else
@@ -89,13 +87,43 @@ function ordered.adopt(keys, values, index, metadata)
   return setmetatable({ [STORE] = store }, meta)
 end
 
---- Assignments to a map made by a module go to the module: write(key, value) returns whether the
--- module has the key now, and what it holds there.
-function ordered.on_write(map, write) map[STORE].write = write end
-
 --- Puts a key with any value, nil included, at the end.
 function ordered.put(map, key, value) set(map[STORE], key, value) end
 
-function ordered.is(value) return type(value) == "table" and rawget(value, STORE) ~= nil end
+--- A function that makes live maps: each shows what entries(owner, name) gives as {key, value or
+-- false, …} when it is asked; read and write(owner, name, key, value) are for single entries.
+function ordered.live(entries, read, write)
+  local live = { __name = KIND, __metatable = KIND, __tostring = meta.__tostring }
+  local function entries_of(self)
+    local store = self[STORE]
+    return entries(store.owner, store.name)
+  end
+
+  function live.__index(self, key)
+    local store = self[STORE]
+    return read(store.owner, store.name, key)
+  end
+
+  function live.__newindex(self, key, value)
+    local store = self[STORE]
+    write(store.owner, store.name, key, value)
+  end
+
+  function live.__len(self) return #entries_of(self) // 2 end
+
+  function live.__pairs(self)
+    local at = 0
+    return function(flat)
+      at = at + 2
+      return flat[at - 1], flat[at] or nil
+    end, entries_of(self)
+  end
+
+  return function(owner, name)
+    return setmetatable({ [STORE] = { owner = owner, name = name } }, live)
+  end
+end
+
+function ordered.is(value) return getmetatable(value) == KIND end
 
 return ordered
