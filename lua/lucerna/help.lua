@@ -224,7 +224,8 @@ end
 
 -- A class of data sets, optimizers, schedulers; another table has no parts.
 local function parts_of_table(t, names)
-  local init = rawget(t, "__name") and t.__init
+  -- The constructors of most distributions stand elsewhere; their densities do not.
+  local init = rawget(t, "__name") and (rawget(t, "_log_prob") or t.__init)
   local comment = type(init) == "function" and describe_lua(init, names[1] or "", true) or nil
   local schema = rawget(t, "_schema")
   return { signature = schema and schema_text { schema }, comment = comment }

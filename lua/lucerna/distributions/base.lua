@@ -236,11 +236,42 @@ function base.probs_or_logits(class, is_binary)
   end
 end
 
---- The one of probs and logits that is given, or an error.
+--- The name and the value of the one of probs and logits that is given, or an error.
 function base.one_of(who, probs, logits)
   if (probs == nil) == (logits == nil) then
     fail("%s: Either `probs` or `logits` must be specified, but not both.", who)
   end
+  if probs ~= nil then return "probs", probs end
+  return "logits", logits
+end
+
+local function set(self, names, k, value, ...)
+  self[names[k]] = value
+  if k < #names then set(self, names, k + 1, ...) end
+end
+
+--- What reads a constructor's arguments, parameters of these names and validate_args: a function
+-- (self, ...) that broadcasts the former, sets them in self, and returns the latter.
+function base.taker(who, names)
+  local all = join(names, {"validate_args"})
+  local function take(self, ...)
+    set(self, names, 1, tools.broadcast(who, names, ...))
+    return (select(#names + 1, ...))
+  end
+  return function(self, ...) return take(self, arguments(who, all, ...)) end
+end
+
+--- A class with the constructor that most have: the parameters that arg_constraints lists, and
+-- validate_args.
+function base.elementwise(name, parent, arg_constraints, support)
+  local class = base.class(name, parent)
+  local take, first = base.taker(name, {table.unpack(arg_constraints)}), arg_constraints[1]
+  class.arg_constraints, class.support = arg_constraints, support
+  function class:__init(...)
+    local validate_args = take(self, ...)
+    Distribution.__init(self, self[first].shape, {}, validate_args)
+  end
+  return class
 end
 
 function Distribution:__tostring()

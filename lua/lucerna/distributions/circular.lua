@@ -1,7 +1,6 @@
 -- The von Mises distribution, of angles.
 
 local lucerna = require "lucerna"
-local arguments = require "lucerna.arguments"
 local base = require "lucerna.distributions.base"
 local constraints = require "lucerna.distributions.constraints"
 local tools = require "lucerna.distributions.tools"
@@ -13,19 +12,10 @@ local M = {}
 
 --- VonMises(loc, concentration, validate_args): angles near loc, in radians, as a normal
 -- distribution of variance 1 / concentration wound around the circle; concentration > 0.
-M.VonMises = base.class "VonMises"
+M.VonMises = base.elementwise("VonMises", nil,
+  {"loc", "concentration", loc = constraints.real, concentration = constraints.positive},
+  constraints.real)
 local VonMises = M.VonMises
-VonMises.arg_constraints = {"loc", "concentration", loc = constraints.real,
-  concentration = constraints.positive}
-VonMises.support = constraints.real
-
-function VonMises:__init(...)
-  local loc, concentration, validate_args =
-    arguments("VonMises", {"loc", "concentration", "validate_args"}, ...)
-  self.loc, self.concentration =
-    tools.broadcast("VonMises", {"loc", "concentration"}, loc, concentration)
-  base.Distribution.__init(self, self.loc.shape, {}, validate_args)
-end
 
 function VonMises.getters:mean() return self.loc end
 function VonMises.getters:mode() return self.loc end

@@ -13,16 +13,9 @@ local M = {}
 -- ---- Poisson ----
 
 --- Poisson(rate, validate_args): how many events happen at a rate >= 0.
-M.Poisson = base.class("Poisson", base.ExponentialFamily)
+M.Poisson = base.elementwise("Poisson", base.ExponentialFamily,
+  {"rate", rate = constraints.nonnegative}, constraints.nonnegative_integer)
 local Poisson = M.Poisson
-Poisson.arg_constraints = {"rate", rate = constraints.nonnegative}
-Poisson.support = constraints.nonnegative_integer
-
-function Poisson:__init(...)
-  local rate, validate_args = arguments("Poisson", {"rate", "validate_args"}, ...)
-  self.rate = tools.broadcast("Poisson", {"rate"}, rate)
-  Distribution.__init(self, self.rate.shape, {}, validate_args)
-end
 
 function Poisson.getters:mean() return self.rate end
 function Poisson.getters:mode() return self.rate:floor() end
@@ -51,10 +44,9 @@ base.probs_or_logits(Binomial, true)
 function Binomial:__init(...)
   local total_count, probs, logits, validate_args =
     arguments("Binomial", {"total_count", "probs", "logits", "validate_args"}, ...)
-  base.one_of("Binomial", probs, logits)
-  local name = probs ~= nil and "probs" or "logits"
-  local count, given = tools.broadcast("Binomial", {"total_count", name}, total_count or 1,
-    probs ~= nil and probs or logits)
+  local name, value = base.one_of("Binomial", probs, logits)
+  local count, given =
+    tools.broadcast("Binomial", {"total_count", name}, total_count or 1, value)
   self.total_count, self[name], self._given = count:to(given.dtype), given, name
   Distribution.__init(self, given.shape, {}, validate_args)
 end
@@ -117,9 +109,8 @@ base.probs_or_logits(Geometric, true)
 function Geometric:__init(...)
   local probs, logits, validate_args =
     arguments("Geometric", {"probs", "logits", "validate_args"}, ...)
-  base.one_of("Geometric", probs, logits)
-  local name = probs ~= nil and "probs" or "logits"
-  self[name] = tools.broadcast("Geometric", {name}, probs ~= nil and probs or logits)
+  local name, value = base.one_of("Geometric", probs, logits)
+  self[name] = tools.broadcast("Geometric", {name}, value)
   Distribution.__init(self, self[name].shape, {}, validate_args)
   if self._validate_args and probs ~= nil and not self.probs:gt(0):all():item() then
     tools.fail("Geometric: Expected parameter probs (Tensor of shape %s) of distribution %s to be "

@@ -24,9 +24,8 @@ base.probs_or_logits(Bernoulli, true)
 function Bernoulli:__init(...)
   local probs, logits, validate_args =
     arguments("Bernoulli", {"probs", "logits", "validate_args"}, ...)
-  base.one_of("Bernoulli", probs, logits)
-  local name = probs ~= nil and "probs" or "logits"
-  self[name] = tools.broadcast("Bernoulli", {name}, probs ~= nil and probs or logits)
+  local name, value = base.one_of("Bernoulli", probs, logits)
+  self[name] = tools.broadcast("Bernoulli", {name}, value)
   self._given = name
   Distribution.__init(self, self[name].shape, {}, validate_args)
 end
@@ -72,9 +71,7 @@ Categorical.has_enumerate_support = true
 base.probs_or_logits(Categorical, false)
 
 local function set_categories(self, who, probs, logits)
-  base.one_of(who, probs, logits)
-  local name, value = "probs", probs
-  if probs == nil then name, value = "logits", logits end
+  local name, value = base.one_of(who, probs, logits)
   tools.tensor(who, name, value)
   if value:dim() < 1 then
     tools.fail("%s: `%s` parameter must be at least one-dimensional.", who, name)
@@ -134,28 +131,40 @@ end
 
 -- ---- OneHotCategorical ----
 
+--- For classes whose one event is made of all categories: `fields` gives one the parameters of its
+-- Categorical, which `init` makes.
+local of_categories = {}
+
+function of_categories.fields(class)
+  class.arg_constraints = Categorical.arg_constraints
+  function class:_expand(shape) self._categorical = self._categorical:expand(shape) end
+  for _, name in ipairs {"probs", "logits", "param_shape"} do
+    class.getters[name] = function(self) return self._categorical[name] end
+  end
+end
+
+function of_categories.init(self, who, probs, logits, validate_args)
+  base.one_of(who, probs, logits)
+  self._categorical = Categorical(probs, logits)
+  local shape = self._categorical.param_shape
+  Distribution.__init(self, self._categorical.batch_shape, tools.last(shape, 1), validate_args)
+end
+M.of_categories = of_categories
+
 --- OneHotCategorical(probs, logits, validate_args): a Categorical whose values are vectors of n, 1
 -- in the place of the category and 0 elsewhere.
 M.OneHotCategorical = base.class "OneHotCategorical"
 local OneHot = M.OneHotCategorical
-OneHot.arg_constraints = Categorical.arg_constraints
 OneHot.support, OneHot.has_enumerate_support = constraints.one_hot, true
+of_categories.fields(OneHot)
 
 local function set_one_hot(self, who, ...)
   local probs, logits, validate_args = arguments(who, {"probs", "logits", "validate_args"}, ...)
-  base.one_of(who, probs, logits)
-  self._categorical = M.Categorical(probs, logits)
-  local shape = self._categorical.param_shape
-  Distribution.__init(self, self._categorical.batch_shape, tools.last(shape, 1), validate_args)
+  of_categories.init(self, who, probs, logits, validate_args)
 end
 
 function OneHot:__init(...) set_one_hot(self, "OneHotCategorical", ...) end
 
-function OneHot:_expand(shape) self._categorical = self._categorical:expand(shape) end
-
-function OneHot.getters:probs() return self._categorical.probs end
-function OneHot.getters:logits() return self._categorical.logits end
-function OneHot.getters:param_shape() return self._categorical.param_shape end
 function OneHot.getters:mean() return self.probs end
 function OneHot.getters:variance() return self.probs * (1 - self.probs) end
 

@@ -2,12 +2,10 @@
 -- InverseGamma.
 
 local lucerna = require "lucerna"
-local arguments = require "lucerna.arguments"
 local base = require "lucerna.distributions.base"
 local constraints = require "lucerna.distributions.constraints"
 local Gamma = require("lucerna.distributions.gamma").Gamma
 local normal = require "lucerna.distributions.normal"
-local tools = require "lucerna.distributions.tools"
 local transforms = require "lucerna.distributions.transforms"
 local Transformed = require("lucerna.distributions.composed").TransformedDistribution
 
@@ -21,10 +19,9 @@ local M = {}
 local function two(name, names, arg_constraints)
   local class = base.class(name, Transformed)
   class.arg_constraints = arg_constraints
-  local all = {names[1], names[2], "validate_args"}
+  local take = base.taker(name, names)
   function class:__init(...)
-    local a, b, validate_args = arguments(name, all, ...)
-    self[names[1]], self[names[2]] = tools.broadcast(name, names, a, b)
+    local validate_args = take(self, ...)
     base.Distribution.__init(self, {}, {}, validate_args) -- its checks come before the base's
     Transformed.__init(self, self:_make())
   end
@@ -96,20 +93,11 @@ end
 
 --- GeneralizedPareto(loc, scale, concentration, validate_args): what exceeds a high threshold loc;
 -- the tail ends for concentration < 0, is exponential at 0 and heavier above; scale > 0.
-M.GeneralizedPareto = base.class "GeneralizedPareto"
+M.GeneralizedPareto = base.elementwise("GeneralizedPareto", nil,
+  {"loc", "scale", "concentration", loc = constraints.real, scale = constraints.positive,
+    concentration = constraints.real})
 local General = M.GeneralizedPareto
-General.arg_constraints = {"loc", "scale", "concentration", loc = constraints.real,
-  scale = constraints.positive, concentration = constraints.real}
 General.has_rsample = true
-
-function General:__init(...)
-  local names = {"loc", "scale", "concentration"}
-  local loc, scale, concentration, validate_args = arguments("GeneralizedPareto",
-    {"loc", "scale", "concentration", "validate_args"}, ...)
-  self.loc, self.scale, self.concentration =
-    tools.broadcast("GeneralizedPareto", names, loc, scale, concentration)
-  base.Distribution.__init(self, self.loc.shape, {}, validate_args)
-end
 
 -- Is the tail exponential? And a concentration to divide by everywhere.
 local function shape_of(self)

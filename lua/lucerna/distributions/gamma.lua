@@ -18,18 +18,10 @@ local M = {}
 
 --- Gamma(concentration, rate, validate_args): a waiting time for `concentration` events that
 -- happen at a rate; both > 0.
-M.Gamma = base.class("Gamma", base.ExponentialFamily)
+M.Gamma = base.elementwise("Gamma", base.ExponentialFamily,
+  {"concentration", "rate", concentration = positive, rate = positive}, constraints.nonnegative)
 local Gamma = M.Gamma
-Gamma.arg_constraints = {"concentration", "rate", concentration = positive, rate = positive}
-Gamma.support, Gamma.has_rsample = constraints.nonnegative, true
-
-function Gamma:__init(...)
-  local names = {"concentration", "rate"}
-  local concentration, rate, validate_args =
-    arguments("Gamma", {"concentration", "rate", "validate_args"}, ...)
-  self.concentration, self.rate = tools.broadcast("Gamma", names, concentration, rate)
-  Distribution.__init(self, self.concentration.shape, {}, validate_args)
-end
+Gamma.has_rsample = true
 
 function Gamma.getters:mean() return self.concentration / self.rate end
 function Gamma.getters:mode() return ((self.concentration - 1) / self.rate):clamp(0) end
@@ -60,12 +52,11 @@ M.Chi2 = base.class("Chi2", Gamma)
 local Chi2 = M.Chi2
 Chi2.arg_constraints = {"df", df = positive}
 
+local take_df = base.taker("Chi2", {"df"})
 function Chi2:__init(...)
-  local df, validate_args = arguments("Chi2", {"df", "validate_args"}, ...)
-  df = tools.broadcast("Chi2", {"df"}, df)
-  self.df = df
-  self.concentration, self.rate = df * 0.5, lucerna.full_like(df:detach(), 0.5)
-  Distribution.__init(self, df.shape, {}, validate_args)
+  local validate_args = take_df(self, ...)
+  self.concentration, self.rate = self.df * 0.5, lucerna.full_like(self.df:detach(), 0.5)
+  Distribution.__init(self, self.df.shape, {}, validate_args)
 end
 
 function Chi2:_expand(shape)
@@ -77,17 +68,10 @@ end
 
 --- FisherSnedecor(df1, df2, validate_args): the ratio of two Chi2 values, each over its degrees of
 -- freedom.
-M.FisherSnedecor = base.class "FisherSnedecor"
+M.FisherSnedecor = base.elementwise("FisherSnedecor", nil,
+  {"df1", "df2", df1 = positive, df2 = positive}, positive)
 local Fisher = M.FisherSnedecor
-Fisher.arg_constraints = {"df1", "df2", df1 = positive, df2 = positive}
-Fisher.support, Fisher.has_rsample = positive, true
-
-function Fisher:__init(...)
-  local df1, df2, validate_args =
-    arguments("FisherSnedecor", {"df1", "df2", "validate_args"}, ...)
-  self.df1, self.df2 = tools.broadcast("FisherSnedecor", {"df1", "df2"}, df1, df2)
-  Distribution.__init(self, self.df1.shape, {}, validate_args)
-end
+Fisher.has_rsample = true
 
 function Fisher.getters:mean()
   local df2 = self.df2:masked_fill(self.df2:le(2), lucerna.nan)
@@ -241,14 +225,12 @@ Beta.arg_constraints = {"concentration1", "concentration0", concentration1 = pos
   concentration0 = positive}
 Beta.support, Beta.has_rsample = constraints.unit_interval, true
 
+local take_both = base.taker("Beta", {"concentration1", "concentration0"})
 function Beta:__init(...)
-  local names = {"concentration1", "concentration0"}
-  local a, b, validate_args =
-    arguments("Beta", {"concentration1", "concentration0", "validate_args"}, ...)
-  a, b = tools.broadcast("Beta", names, a, b)
-  self.concentration1, self.concentration0 = a, b
-  self._dirichlet = M.Dirichlet(lucerna.stack({a, b}, -1), false)
-  Distribution.__init(self, a.shape, {}, validate_args)
+  local validate_args = take_both(self, ...)
+  local both = {self.concentration1, self.concentration0}
+  self._dirichlet = M.Dirichlet(lucerna.stack(both, -1), false)
+  Distribution.__init(self, both[1].shape, {}, validate_args)
 end
 
 function Beta:_expand(shape)

@@ -20,7 +20,7 @@ local M = {}
 -- drawn in total_count draws.
 M.Multinomial = base.class "Multinomial"
 local Multinomial = M.Multinomial
-Multinomial.arg_constraints = discrete.Categorical.arg_constraints
+discrete.of_categories.fields(Multinomial)
 
 function Multinomial:__init(...)
   local total_count, probs, logits, validate_args =
@@ -29,17 +29,8 @@ function Multinomial:__init(...)
   if math.type(total_count) ~= "integer" or total_count < 0 then
     tools.fail("Multinomial: inhomogeneous total_count is not supported (got %s)", total_count)
   end
-  base.one_of("Multinomial", probs, logits)
   self.total_count = total_count
-  self._categorical = discrete.Categorical(probs, logits)
-  Distribution.__init(self, self._categorical.batch_shape,
-    tools.last(self._categorical.param_shape, 1), validate_args)
-end
-
-function Multinomial:_expand(shape) self._categorical = self._categorical:expand(shape) end
-
-for _, name in ipairs {"probs", "logits", "param_shape"} do
-  Multinomial.getters[name] = function(self) return self._categorical[name] end
+  discrete.of_categories.init(self, "Multinomial", probs, logits, validate_args)
 end
 
 function Multinomial.getters:support() return constraints.multinomial(self.total_count) end
@@ -189,10 +180,9 @@ base.probs_or_logits(NegativeBinomial, true)
 function NegativeBinomial:__init(...)
   local total_count, probs, logits, validate_args =
     arguments("NegativeBinomial", {"total_count", "probs", "logits", "validate_args"}, ...)
-  base.one_of("NegativeBinomial", probs, logits)
-  local name = probs ~= nil and "probs" or "logits"
-  local count, given = tools.broadcast("NegativeBinomial", {"total_count", name}, total_count,
-    probs ~= nil and probs or logits)
+  local name, value = base.one_of("NegativeBinomial", probs, logits)
+  local count, given =
+    tools.broadcast("NegativeBinomial", {"total_count", name}, total_count, value)
   self.total_count, self[name] = count:to(given.dtype), given
   Distribution.__init(self, given.shape, {}, validate_args)
 end

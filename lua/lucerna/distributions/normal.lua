@@ -2,38 +2,23 @@
 -- them. Formulas of operators, so gradients flow to the parameters.
 
 local lucerna = require "lucerna"
-local arguments = require "lucerna.arguments"
 local base = require "lucerna.distributions.base"
 local constraints = require "lucerna.distributions.constraints"
 local tools = require "lucerna.distributions.tools"
 
-local Distribution = base.Distribution
 local PI = math.pi
 
 local M = {}
 
 local LOC_SCALE = {"loc", "scale", loc = constraints.real, scale = constraints.positive}
 
--- A class of two parameters that broadcast.
-local function two(name, names, arg_constraints, support)
-  local class = base.class(name, name == "Normal" and base.ExponentialFamily or nil)
-  class.arg_constraints, class.has_rsample = arg_constraints, true
-  if support then class.support = support end
-  local all = {names[1], names[2], "validate_args"}
-  function class:__init(...)
-    local a, b, validate_args = arguments(name, all, ...)
-    self[names[1]], self[names[2]] = tools.broadcast(name, names, a, b)
-    Distribution.__init(self, self[names[1]].shape, {}, validate_args)
-  end
-  return class
-end
-
 -- ---- Normal ----
 
 --- Normal(loc, scale, validate_args): the normal (Gaussian) distribution of mean loc and standard
 -- deviation scale > 0.
-M.Normal = two("Normal", {"loc", "scale"}, LOC_SCALE, constraints.real)
+M.Normal = base.elementwise("Normal", base.ExponentialFamily, LOC_SCALE, constraints.real)
 local Normal = M.Normal
+Normal.has_rsample = true
 
 function Normal.getters:mean() return self.loc end
 function Normal.getters:mode() return self.loc end
@@ -73,8 +58,9 @@ function Normal:entropy() return self.scale:log() + (0.5 + 0.5 * math.log(2 * PI
 
 --- Laplace(loc, scale, validate_args): the density falls from loc to both sides as exp(-|x| /
 -- scale), scale > 0.
-M.Laplace = two("Laplace", {"loc", "scale"}, LOC_SCALE, constraints.real)
+M.Laplace = base.elementwise("Laplace", nil, LOC_SCALE, constraints.real)
 local Laplace = M.Laplace
+Laplace.has_rsample = true
 
 function Laplace.getters:mean() return self.loc end
 function Laplace.getters:mode() return self.loc end
@@ -107,8 +93,9 @@ function Laplace:entropy() return (self.scale * 2):log() + 1 end
 
 --- Cauchy(loc, scale, validate_args): the Lorentz distribution, whose mean and variance are not
 -- defined.
-M.Cauchy = two("Cauchy", {"loc", "scale"}, LOC_SCALE, constraints.real)
+M.Cauchy = base.elementwise("Cauchy", nil, LOC_SCALE, constraints.real)
 local Cauchy = M.Cauchy
+Cauchy.has_rsample = true
 
 function Cauchy.getters:mean() return lucerna.full_like(self.loc:detach(), lucerna.nan) end
 function Cauchy.getters:mode() return self.loc end
@@ -130,9 +117,10 @@ function Cauchy:entropy() return self.scale:log() + math.log(4 * PI) end
 -- ---- Uniform ----
 
 --- Uniform(low, high, validate_args): every value in [low, high) alike.
-M.Uniform = two("Uniform", {"low", "high"},
+M.Uniform = base.elementwise("Uniform", nil,
   {"low", "high", low = constraints.dependent, high = constraints.dependent})
 local Uniform = M.Uniform
+Uniform.has_rsample = true
 
 local with_two = Uniform.__init
 function Uniform:__init(...)
@@ -166,16 +154,10 @@ function Uniform:entropy() return (self.high - self.low):log() end
 -- ---- Exponential ----
 
 --- Exponential(rate, validate_args): the time to an event that happens at a rate > 0.
-M.Exponential = base.class("Exponential", base.ExponentialFamily)
+M.Exponential = base.elementwise("Exponential", base.ExponentialFamily,
+  {"rate", rate = constraints.positive}, constraints.nonnegative)
 local Exponential = M.Exponential
-Exponential.arg_constraints = {"rate", rate = constraints.positive}
-Exponential.support, Exponential.has_rsample = constraints.nonnegative, true
-
-function Exponential:__init(...)
-  local rate, validate_args = arguments("Exponential", {"rate", "validate_args"}, ...)
-  self.rate = tools.broadcast("Exponential", {"rate"}, rate)
-  Distribution.__init(self, self.rate.shape, {}, validate_args)
-end
+Exponential.has_rsample = true
 
 function Exponential.getters:mean() return self.rate:reciprocal() end
 function Exponential.getters:mode() return lucerna.zeros_like(self.rate:detach()) end

@@ -41,9 +41,8 @@ Logits.support, Logits.has_rsample = constraints.real, true
 base.probs_or_logits(Logits, true)
 
 function Logits:__init(temperature, probs, logits)
-  base.one_of("RelaxedBernoulli", probs, logits)
-  local name = probs ~= nil and "probs" or "logits"
-  self[name] = tools.broadcast("RelaxedBernoulli", {name}, probs ~= nil and probs or logits)
+  local name, value = base.one_of("RelaxedBernoulli", probs, logits)
+  self[name] = tools.broadcast("RelaxedBernoulli", {name}, value)
   self.temperature = as_tensor("RelaxedBernoulli", temperature, self[name])
   Distribution.__init(self, self[name].shape)
 end
@@ -76,21 +75,14 @@ end
 
 -- The logarithms of a RelaxedOneHotCategorical's values.
 local Logs = base.class "ExpRelaxedCategorical"
-Logs.arg_constraints = discrete.Categorical.arg_constraints
 Logs.support, Logs.has_rsample = constraints.real_vector, true
+discrete.of_categories.fields(Logs)
 
 function Logs:__init(temperature, probs, logits)
-  base.one_of("RelaxedOneHotCategorical", probs, logits)
-  self._categorical = discrete.Categorical(probs, logits)
+  discrete.of_categories.init(self, "RelaxedOneHotCategorical", probs, logits)
   self.temperature = as_tensor("RelaxedOneHotCategorical", temperature,
     probs ~= nil and probs or logits)
-  Distribution.__init(self, self._categorical.batch_shape,
-    tools.last(self._categorical.param_shape, 1))
 end
-
-function Logs:_expand(shape) self._categorical = self._categorical:expand(shape) end
-function Logs.getters:probs() return self._categorical.probs end
-function Logs.getters:logits() return self._categorical.logits end
 
 function Logs:_rsample(sample_shape)
   local u = clamped_uniform(self:_extended_shape(sample_shape), self.logits)

@@ -71,9 +71,11 @@ function tools.whole(who, name, value)
   return value
 end
 
---- Numbers and tensors, broadcast against each other. Numbers take the dtype of the first tensor.
+--- Numbers and tensors, one for each name, broadcast against each other; further arguments are left
+-- out. Numbers take the dtype of the first tensor.
 function tools.broadcast(who, names, ...)
   local values, like = {...}, nil
+  values[#names + 1] = nil
   for i, name in ipairs(names) do
     local value = values[i]
     if lucerna.is_tensor(value) then
