@@ -21,6 +21,29 @@ local cos, pi, floor = math.cos, math.pi, math.floor
 local lr_scheduler = {LRScheduler = LRScheduler, CyclicLR = cycles.CyclicLR,
   OneCycleLR = cycles.OneCycleLR}
 
+-- A class whose constructor takes an optimizer, these fields and last_epoch. A field is {name,
+-- default, check}, a number unless check(who, name, value) says otherwise; finish(self, last_epoch)
+-- does what is left.
+local function define(name, fields, finish)
+  local made, names = class(name, LRScheduler), {"optimizer"}
+  for k, field in ipairs(fields) do names[k + 1] = field[1] end
+  names[#names + 1] = "last_epoch"
+  function made:__init(...)
+    local values = {arguments(name, names, ...)}
+    local optimizer, last_epoch = values[1], values[#names]
+    check_optimizer(name, optimizer)
+    for k, field in ipairs(fields) do
+      local key, value, check = field[1], values[k + 1], field[3] or check_number
+      if value == nil then value = field[2] end
+      check(name, key, value)
+      self[key] = value
+    end
+    if finish then finish(self, last_epoch) end
+    LRScheduler.__init(self, optimizer, last_epoch)
+  end
+  return made
+end
+
 -- ---- functions of the epoch ----
 
 -- The base of LambdaLR and MultiplicativeLR. Objects that are called have state, functions none.
@@ -97,18 +120,8 @@ end
 
 --- StepLR(optimizer, step_size, gamma = 0.1, last_epoch = -1): multiplies the rate by gamma every
 -- step_size epochs.
-lr_scheduler.StepLR = class("StepLR", LRScheduler)
+lr_scheduler.StepLR = define("StepLR", {{"step_size", nil, check_positive}, {"gamma", 0.1}})
 local StepLR = lr_scheduler.StepLR
-
-function StepLR:__init(...)
-  local optimizer, step_size, gamma, last_epoch = arguments("StepLR",
-    {"optimizer", "step_size", "gamma", "last_epoch"}, ...)
-  check_optimizer("StepLR", optimizer)
-  check_positive("StepLR", "step_size", step_size)
-  self.step_size, self.gamma = step_size, gamma or 0.1
-  check_number("StepLR", "gamma", self.gamma)
-  LRScheduler.__init(self, optimizer, last_epoch)
-end
 
 function StepLR:get_lr()
   local decays = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
@@ -120,26 +133,22 @@ function StepLR:_get_closed_form_lr()
   return each(self, function(_, base) return base * factor end)
 end
 
+local function check_epochs(who, name, list)
+  if type(list) ~= "table" then
+    fail("%s: %s must be a table of epochs (got %s)", who, name, type(list))
+  end
+  for _, epoch in ipairs(list) do check_number(who, "a milestone", epoch) end
+end
+
 --- MultiStepLR(optimizer, milestones, gamma = 0.1, last_epoch = -1): multiplies the rate by gamma
 -- at each milestone, a list of epochs; one that is there twice counts twice.
-lr_scheduler.MultiStepLR = class("MultiStepLR", LRScheduler)
+lr_scheduler.MultiStepLR = define("MultiStepLR",
+  {{"milestones", nil, check_epochs}, {"gamma", 0.1}}, function(self)
+    local times = {} -- how often each epoch is there
+    for _, epoch in ipairs(self.milestones) do times[epoch] = (times[epoch] or 0) + 1 end
+    self.milestones = times
+  end)
 local MultiStepLR = lr_scheduler.MultiStepLR
-
-function MultiStepLR:__init(...)
-  local optimizer, milestones, gamma, last_epoch = arguments("MultiStepLR",
-    {"optimizer", "milestones", "gamma", "last_epoch"}, ...)
-  check_optimizer("MultiStepLR", optimizer)
-  if type(milestones) ~= "table" then
-    fail("MultiStepLR: milestones must be a table of epochs (got %s)", type(milestones))
-  end
-  self.milestones, self.gamma = {}, gamma or 0.1 -- how often each epoch is there
-  for _, epoch in ipairs(milestones) do
-    check_number("MultiStepLR", "a milestone", epoch)
-    self.milestones[epoch] = (self.milestones[epoch] or 0) + 1
-  end
-  check_number("MultiStepLR", "gamma", self.gamma)
-  LRScheduler.__init(self, optimizer, last_epoch)
-end
 
 function MultiStepLR:get_lr()
   return scaled(self, self.gamma ^ (self.milestones[self.last_epoch] or 0))
@@ -155,20 +164,13 @@ end
 
 --- ConstantLR(optimizer, factor = 1/3, total_iters = 5, last_epoch = -1): the first rate times
 -- factor until epoch total_iters.
-lr_scheduler.ConstantLR = class("ConstantLR", LRScheduler)
+lr_scheduler.ConstantLR = define("ConstantLR", {{"factor", 1 / 3}, {"total_iters", 5}},
+  function(self)
+    if not (self.factor >= 0 and self.factor <= 1) then
+      fail("ConstantLR: Constant multiplicative factor expected to be between 0 and 1.")
+    end
+  end)
 local ConstantLR = lr_scheduler.ConstantLR
-
-function ConstantLR:__init(...)
-  local optimizer, factor, total_iters, last_epoch = arguments("ConstantLR",
-    {"optimizer", "factor", "total_iters", "last_epoch"}, ...)
-  self.factor, self.total_iters = factor or 1 / 3, total_iters or 5
-  check_number("ConstantLR", "factor", self.factor)
-  check_number("ConstantLR", "total_iters", self.total_iters)
-  if not (self.factor >= 0 and self.factor <= 1) then
-    fail("ConstantLR: Constant multiplicative factor expected to be between 0 and 1.")
-  end
-  LRScheduler.__init(self, optimizer, last_epoch)
-end
 
 function ConstantLR:get_lr()
   if self.last_epoch == 0 then return scaled(self, self.factor) end
@@ -184,25 +186,16 @@ end
 
 --- LinearLR(optimizer, start_factor = 1/3, end_factor = 1.0, total_iters = 5, last_epoch = -1): the
 -- first rate times a factor that goes linearly from one to the other in total_iters epochs.
-lr_scheduler.LinearLR = class("LinearLR", LRScheduler)
+lr_scheduler.LinearLR = define("LinearLR",
+  {{"start_factor", 1 / 3}, {"end_factor", 1.0}, {"total_iters", 5}}, function(self)
+    if not (self.start_factor > 0 and self.start_factor <= 1) then
+      fail("LinearLR: Starting multiplicative factor expected to be greater than 0 and less or "
+        .. "equal to 1.")
+    elseif not (self.end_factor >= 0 and self.end_factor <= 1) then
+      fail("LinearLR: Ending multiplicative factor expected to be between 0 and 1.")
+    end
+  end)
 local LinearLR = lr_scheduler.LinearLR
-
-function LinearLR:__init(...)
-  local optimizer, start_factor, end_factor, total_iters, last_epoch = arguments("LinearLR",
-    {"optimizer", "start_factor", "end_factor", "total_iters", "last_epoch"}, ...)
-  self.start_factor, self.end_factor = start_factor or 1 / 3, end_factor or 1.0
-  self.total_iters = total_iters or 5
-  for _, name in ipairs {"start_factor", "end_factor", "total_iters"} do
-    check_number("LinearLR", name, self[name])
-  end
-  if not (self.start_factor > 0 and self.start_factor <= 1) then
-    fail("LinearLR: Starting multiplicative factor expected to be greater than 0 and less or "
-      .. "equal to 1.")
-  elseif not (self.end_factor >= 0 and self.end_factor <= 1) then
-    fail("LinearLR: Ending multiplicative factor expected to be between 0 and 1.")
-  end
-  LRScheduler.__init(self, optimizer, last_epoch)
-end
 
 function LinearLR:get_lr()
   if self.last_epoch == 0 then return scaled(self, self.start_factor) end
@@ -220,16 +213,8 @@ function LinearLR:_get_closed_form_lr()
 end
 
 --- ExponentialLR(optimizer, gamma, last_epoch = -1): multiplies the rate by gamma every epoch.
-lr_scheduler.ExponentialLR = class("ExponentialLR", LRScheduler)
+lr_scheduler.ExponentialLR = define("ExponentialLR", {{"gamma"}})
 local ExponentialLR = lr_scheduler.ExponentialLR
-
-function ExponentialLR:__init(...)
-  local optimizer, gamma, last_epoch = arguments("ExponentialLR",
-    {"optimizer", "gamma", "last_epoch"}, ...)
-  check_number("ExponentialLR", "gamma", gamma)
-  self.gamma = gamma
-  LRScheduler.__init(self, optimizer, last_epoch)
-end
 
 function ExponentialLR:get_lr() return scaled(self, self.last_epoch == 0 and 1 or self.gamma) end
 
@@ -239,17 +224,9 @@ end
 
 --- PolynomialLR(optimizer, total_iters = 5, power = 1.0, last_epoch = -1): the first rate times
 -- (1 - epoch / total_iters)^power, 0 from epoch total_iters on.
-lr_scheduler.PolynomialLR = class("PolynomialLR", LRScheduler)
+lr_scheduler.PolynomialLR = define("PolynomialLR",
+  {{"total_iters", 5, check_positive}, {"power", 1.0}})
 local PolynomialLR = lr_scheduler.PolynomialLR
-
-function PolynomialLR:__init(...)
-  local optimizer, total_iters, power, last_epoch = arguments("PolynomialLR",
-    {"optimizer", "total_iters", "power", "last_epoch"}, ...)
-  self.total_iters, self.power = total_iters or 5, power or 1.0
-  check_positive("PolynomialLR", "total_iters", self.total_iters)
-  check_number("PolynomialLR", "power", self.power)
-  LRScheduler.__init(self, optimizer, last_epoch)
-end
 
 function PolynomialLR:get_lr()
   local t, total = self.last_epoch, self.total_iters
@@ -264,23 +241,19 @@ end
 
 -- ---- cosines ----
 
+local function check_length(who, name, value)
+  check_number(who, name, value)
+  if not (value > 0 and value < math.huge) then
+    fail("%s: Expected positive %s, but got %s", who, name, value)
+  end
+end
+
 --- CosineAnnealingLR(optimizer, T_max, eta_min = 0.0, last_epoch = -1): from the first rate to
 -- eta_min in T_max epochs along half a cosine, then up again. Loshchilov and Hutter,
 -- arXiv:1608.03983, without restarts. Recursive, so a rate set by hand stays.
-lr_scheduler.CosineAnnealingLR = class("CosineAnnealingLR", LRScheduler)
+lr_scheduler.CosineAnnealingLR = define("CosineAnnealingLR",
+  {{"T_max", nil, check_length}, {"eta_min", 0.0}})
 local CosineAnnealingLR = lr_scheduler.CosineAnnealingLR
-
-function CosineAnnealingLR:__init(...)
-  local optimizer, T_max, eta_min, last_epoch = arguments("CosineAnnealingLR",
-    {"optimizer", "T_max", "eta_min", "last_epoch"}, ...)
-  self.T_max, self.eta_min = T_max, eta_min or 0.0
-  check_number("CosineAnnealingLR", "T_max", T_max)
-  if not (T_max > 0 and T_max < math.huge) then
-    fail("CosineAnnealingLR: Expected positive T_max, but got %s", T_max)
-  end
-  check_number("CosineAnnealingLR", "eta_min", self.eta_min)
-  LRScheduler.__init(self, optimizer, last_epoch)
-end
 
 function CosineAnnealingLR:get_lr()
   local t, T, low = self.last_epoch, self.T_max, self.eta_min
@@ -299,24 +272,19 @@ function CosineAnnealingLR:_get_closed_form_lr()
   return each(self, function(_, base) return self.eta_min + (base - self.eta_min) * height end)
 end
 
+local function check_multiple(who, name, value)
+  if math.type(value) ~= "integer" or value < 1 then
+    fail("%s: Expected integer %s >= 1, but got %s", who, name, value)
+  end
+end
+
 --- CosineAnnealingWarmRestarts(optimizer, T_0, T_mult = 1, eta_min = 0.0, last_epoch = -1): half a
 -- cosine from the first rate to eta_min in T_0 epochs, then anew, each time T_mult as long.
 -- step(epoch) takes fractions of epochs. Loshchilov and Hutter, arXiv:1608.03983.
-lr_scheduler.CosineAnnealingWarmRestarts = class("CosineAnnealingWarmRestarts", LRScheduler)
+lr_scheduler.CosineAnnealingWarmRestarts = define("CosineAnnealingWarmRestarts",
+  {{"T_0", nil, check_positive}, {"T_mult", 1, check_multiple}, {"eta_min", 0.0}},
+  function(self, last_epoch) self.T_i, self.T_cur = self.T_0, last_epoch or -1 end)
 local WarmRestarts = lr_scheduler.CosineAnnealingWarmRestarts
-
-function WarmRestarts:__init(...)
-  local optimizer, T_0, T_mult, eta_min, last_epoch = arguments("CosineAnnealingWarmRestarts",
-    {"optimizer", "T_0", "T_mult", "eta_min", "last_epoch"}, ...)
-  check_positive("CosineAnnealingWarmRestarts", "T_0", T_0)
-  if T_mult ~= nil and (math.type(T_mult) ~= "integer" or T_mult < 1) then
-    fail("CosineAnnealingWarmRestarts: Expected integer T_mult >= 1, but got %s", T_mult)
-  end
-  self.T_0, self.T_i, self.T_mult = T_0, T_0, T_mult or 1
-  self.eta_min, self.T_cur = eta_min or 0.0, last_epoch or -1
-  check_number("CosineAnnealingWarmRestarts", "eta_min", self.eta_min)
-  LRScheduler.__init(self, optimizer, last_epoch)
-end
 
 function WarmRestarts:get_lr()
   local height = (1 + cos(pi * self.T_cur / self.T_i)) / 2
