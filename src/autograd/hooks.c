@@ -153,8 +153,11 @@ luc_status luc__grad_hooks_run(luc_context *ctx, luc_hook *const *list, luc_tens
   for (const luc_hook *h = *list; h; h = h->next) {
     if (h->kind != LUC_HOOK_RETAINS || !grads[h->index]) continue;
     luc_meta *meta = h->ud;
+    luc_tensor *sum; /* its own: it may be written */
+    LUC_TRY(meta->grad ? luc__binary(ctx, LUC_OP_add, meta->grad, grads[h->index], &sum)
+                       : luc__unary(ctx, LUC_OP_clone, grads[h->index], &sum));
     luc_tensor_release(ctx, meta->grad);
-    meta->grad = luc__retain(grads[h->index]);
+    meta->grad = sum;
   }
   return LUC_OK;
 }
