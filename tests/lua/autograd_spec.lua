@@ -97,13 +97,13 @@ describe("backward", function()
     assert.matches("modified by an inplace operation", parity.message(z.backward, z))
   end)
 
-  -- What their gradients do not read may be written: a result where only the base or the numerator
-  -- is asked for, operands where the other is a number.
+  -- What their gradients do not read may be written: results, or operands where others are numbers.
   for name, case in pairs {
     ["a power"] = {function(x) return x ^ 3 end, 1, {12.0, 48.0}},
     ["a quotient"] = {function(x) return x / 4 end, 1, {0.25, 0.25}},
     ["a quotient of tensors"] = {function(x) return 6 / x end, 1, {-1.5, -0.375}},
     ["a remainder's operand"] = {function(x) return x % 2 end, 2, {1.0, 1.0}},
+    ["a factor"] = {function(x) return x:new_ones(2):addcmul(x, x.data + 0) end, 2, {2.0, 4.0}},
     ["a blend's operand"] = {function(x) return x:lerp(x * 2, 0.5) end, 2, {1.5, 1.5}},
   } do
     it("lets " .. name .. " be changed", function()
@@ -416,20 +416,20 @@ end)
 
 describe("a result", function()
   it("names what made it, and detaches", function()
-    local x = leaf { 1 }
-    local y = x * 2
+    local y = leaf { 1 } * 2
     assert.equal("MulBackward0", y.grad_fn:name())
     assert.is_false(y.is_leaf)
     assert.is_false(y:detach().requires_grad)
     assert.has_error(function() y.requires_grad = false end)
   end)
 
-  it("keeps its gradient when asked to", function()
-    local x = leaf { 1, 2 }
-    local y = x * 2
-    y:retain_grad();
-    (y * y):sum():backward()
-    assert.same({ 4.0, 8.0 }, y.grad:tolist())
+  it("keeps and adds up its gradient when asked to", function()
+    local y, g = leaf { 1, 2 } * 2, lucerna.ones(2)
+    y:retain_grad()
+    y:backward(g, {retain_graph = true})
+    y.grad:mul_(3) -- not g
+    y:backward(g)
+    assert.same({ 4.0, 4.0 }, y.grad:tolist())
   end)
 end)
 
