@@ -2,25 +2,27 @@
 -- cache. Where the function may yield it runs in a coroutine of its own, so that what is in force
 -- goes out as it yields and comes back as it goes on.
 
-local function resume(co, enter, ...)
-  local results
-  do
-    local _ <close> = enter()
-    results = table.pack(coroutine.resume(co, ...))
-  end
-  if not results[1] then -- a coroutine that has failed still has its variables to close
+local resume
+
+-- Makes no table: a coroutine that fails closes nothing, so nothing in it may fail before `mode` is
+-- closed.
+local function leave(mode, enter, co, ok, ...)
+  do local _ <close> = mode end
+  if not ok then -- a coroutine that has failed still has its variables to close
     local closed, problem = coroutine.close(co)
-    if closed then problem = results[2] end -- 5.4.2 and before
+    if closed then problem = ... end -- 5.4.2 and before
     error(problem, 0)
   end
-  if coroutine.status(co) == "dead" then return table.unpack(results, 2, results.n) end
-  return resume(co, enter, coroutine.yield(table.unpack(results, 2, results.n)))
+  if coroutine.status(co) == "dead" then return ... end
+  return resume(enter, co, coroutine.yield(...))
 end
+
+function resume(enter, co, ...) return leave(enter(), enter, co, coroutine.resume(co, ...)) end
 
 --- scoped(enter, f, ...): f(...), while what enter() returned is not closed.
 return function(enter, f, ...)
   if coroutine.isyieldable() then
-    return resume(coroutine.create(function(...) return f(...) end), enter, ...)
+    return resume(enter, coroutine.create(function(...) return f(...) end), ...)
   end
   local _ <close> = enter()
   return f(...)

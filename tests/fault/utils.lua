@@ -1,6 +1,6 @@
 -- What the out-of-memory sweep runs with modules that are copied and whose tensors are computed:
--- clone, parametrizations, weight norm, pruning, functional_call. A refused allocation leaves the
--- module usable. Returns the scenario as a function.
+-- clone, parametrizations, weight norm, pruning, functional_call; and with modes that a coroutine
+-- leaves. A refused allocation leaves the module usable. Returns the scenario as a function.
 local lucerna = require "lucerna"
 local nn = lucerna.nn
 local utils = nn.utils
@@ -42,8 +42,20 @@ local function computed(net, x)
   prune.remove(net.fc, "bias")
 end
 
+local function suspended(net, x)
+  local co = coroutine.create(function()
+    lucerna.no_grad(function() return net(coroutine.yield(x)) end)
+  end)
+  repeat
+    local ok, err = coroutine.resume(co, x)
+    assert(lucerna.is_grad_enabled(), "a mode was left on")
+    if not ok then error(err, 0) end
+  until coroutine.status(co) == "dead"
+end
+
 local function scenario()
   local net, x = Net(), lucerna.ones(1, 3)
+  suspended(net, x)
   copies(net, x)
   computed(net, x)
   local own = net.fc.weight
