@@ -281,6 +281,44 @@ static void run_outputs(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+/* ---- extremes of a few rows, which make no states ---- */
+
+/* The larger or the smaller of two elements of this dtype, if that is what is asked for. */
+static luc_ew_fn extreme_of_two(const rd_job *job, luc_dtype dtype) {
+  const bool max = job->what->op == LUC_RD_max, min = job->what->op == LUC_RD_min;
+  const int type = luc__elementwise_type(dtype);
+  return (max || min) && type >= 0
+             ? job->kernels->elementwise[max ? LUC_EW_maximum : LUC_EW_minimum].fn[type]
+             : NULL;
+}
+
+/* Are these extremes, in the inputs' dtype, that lie as each of a few long rows does? */
+static bool has_few_rows(const rd_job *job, luc_dtype dtype) {
+  enum { FEW_ROWS = 16, LONGER = 16 };
+  const luc_nest *kept = &job->kept, *reduced = &job->reduced;
+  return job->what->a && job->what->a->dtype == dtype && job->way == BY_ROWS &&
+         reduced->ndim == 1 && reduced->numel > 1 && reduced->numel <= FEW_ROWS &&
+         kept->sizes[0] >= reduced->numel * LONGER && kept->strides[0][0] == job->size &&
+         kept->strides[1][0] == job->size && extreme_of_two(job, dtype) != NULL;
+}
+
+static void run_few_rows(void *arg, int64_t begin, int64_t end) {
+  enum { LINE = 4096 };
+  static const luc_ew_params none;
+  const rd_job *job = arg;
+  const luc_ew_fn fold = extreme_of_two(job, (luc_dtype)job->what->a->dtype);
+  const int64_t step = job->reduced.strides[0][0];
+  luc_cursor c;
+  luc__nest_seek(&job->kept, begin, &c);
+  for (int64_t n; begin < end; begin += n) {
+    n = luc__min64(stretch(&job->kept, &c, begin, end), LINE);
+    fold(c.ptr[1], (const void *[]){c.ptr[0], c.ptr[0] + step}, n, &none, 0);
+    for (int64_t r = 2; r < job->reduced.numel; r++)
+      fold(c.ptr[1], (const void *[]){c.ptr[1], c.ptr[0] + r * step}, n, &none, 0);
+    if (begin + n < end) luc__nest_advance(&job->kept, &c, n);
+  }
+}
+
 /* ---- reduced elements shared out ---- */
 
 static void run_parts(void *arg, int64_t begin, int64_t end) {
@@ -492,6 +530,10 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
   if (outputs == 0) return LUC_OK;
   if (total < 2 * SHARE) {
     run_outputs(&job, 0, outputs);
+    return LUC_OK;
+  }
+  if (has_few_rows(&job, (luc_dtype)what->in->dtype)) {
+    luc__parallel_for(ctx, outputs, SHARE / each, run_few_rows, &job);
     return LUC_OK;
   }
   int64_t grain = luc__max64(SHARE / each, 1), least = luc__max64(GRAIN / each, 1);
