@@ -426,7 +426,7 @@ luc_status luc_tensor_backward(luc_context *ctx, luc_tensor *const *outputs, int
   return luc_tensor_backward_to(ctx, outputs, n, grads, NULL, 0, flags);
 }
 
-/* Brings views up to date. */
+/* Also gives views whose storage was written their history anew, by asking for their edge. */
 static luc_status check_inputs(luc_context *ctx, const char *who, luc_tensor *const *inputs, int n,
                                bool leaves) {
   for (int i = 0; i < n; i++) {

@@ -7,14 +7,13 @@
 #include "lucerna/autograd.h"
 #include "ops/op.h"
 
-/* What a hook waits for: a gradient's arrival, once with nothing to call but to keep it
- * (retain_grad); of a leaf that it was added; of a node that it has run, or is to. */
+/* When a hook runs. */
 enum {
-  LUC_HOOK_ON_GRAD,
-  LUC_HOOK_RETAINS,
-  LUC_HOOK_ON_ACCUMULATED,
-  LUC_HOOK_ON_NODE,
-  LUC_HOOK_BEFORE_NODE
+  LUC_HOOK_ON_GRAD,        /* a tensor's gradient is complete; it may be replaced */
+  LUC_HOOK_RETAINS,        /* the same, to keep it (retain_grad); calls no function */
+  LUC_HOOK_ON_ACCUMULATED, /* a leaf's gradient was added to leaf.grad */
+  LUC_HOOK_ON_NODE,        /* a node has run */
+  LUC_HOOK_BEFORE_NODE     /* a node is about to run */
 };
 
 typedef struct luc_hook {
@@ -31,7 +30,7 @@ typedef struct luc_hook {
   luc_ud_free_fn free;
 } luc_hook;
 
-typedef struct luc_task luc_task; /* a node's or leaf's part in a running backward pass */
+typedef struct luc_task luc_task; /* what a running backward pass knows of a node or a leaf */
 
 /* Views that may not be written while recording, and why. */
 enum { LUC_VIEW_WRITABLE, LUC_VIEW_ONE_OF_SEVERAL, LUC_VIEW_WITHOUT_GRAD };
@@ -46,7 +45,7 @@ struct luc_meta {
                         is at view_version */
   luc_hook *hooks;   /* of leaves */
   uint8_t made;      /* of a view: LUC_VIEW_* */
-  bool retains_grad; /* a hook of node's points here */
+  bool retains_grad; /* one of the hooks of node points to this meta (LUC_HOOK_RETAINS) */
   luc_task *task;    /* of leaves */
 };
 
@@ -67,10 +66,10 @@ struct luc_node {
   int32_t nslots, nlist, nresults; /* parameters, tensors in the list parameter, results */
   int16_t op;                      /* luc_opid, or -1: function */
   bool released;
-  bool packed; /* some of what it saved is (saved.c) */
+  bool packed; /* some of its saved tensors are replaced by stand-ins (saved.c) */
   uint64_t seq;
   luc_task *task;
-  luc_node *waiting; /* the next one to be packed */
+  luc_node *waiting; /* the next in the list of nodes that are still to be packed */
   luc_hook *hooks;
   luc_edge *edges;      /* nslots + nlist */
   luc_value *args;      /* nslots; saved tensors are owned */
@@ -95,7 +94,7 @@ void luc__node_release(luc_context *ctx, luc_node *node);
 /* Drops saved tensors and the function's data; the node can't run again. */
 void luc__node_forget(luc_context *ctx, luc_node *node);
 void luc__result_info(luc_result_info *info, const luc_tensor *t);
-/* "MulBackward0" of a node. Returns buf. */
+/* Writes a node's name, such as "MulBackward0", and returns buf. */
 enum { LUC_NODE_NAME = LUC_GRAD_FN_NAME };
 const char *luc__node_name(char *buf, const luc_node *node);
 /* t's meta, made if need be; NULL when out of memory. */
@@ -130,18 +129,18 @@ luc_status luc__conform(luc_context *ctx, luc_tensor **g, const luc_edge *edge);
 void luc__hooks_free(luc_context *ctx, luc_hook *hooks);
 /* Takes the retain_grad hook that points to meta off its node; NULL if there is none. */
 luc_hook *luc__retain_hook_unlink(luc_meta *meta);
-/* Hooks that wait for the node to run, which it never will again. */
+/* Frees the hooks that run with the node: it never will again. */
 void luc__node_hooks_drop(luc_context *ctx, luc_node *node);
-/* Those on gradients, which may replace them; then retain_grad's. */
+/* Runs the hooks on gradients, each of which may replace one, then those of retain_grad. */
 luc_status luc__grad_hooks_run(luc_context *ctx, luc_hook *const *list, luc_tensor **grads);
 luc_status luc__accumulate_hooks_run(luc_context *ctx, luc_tensor *leaf);
-/* Adds one that runs after the node, or before it: then the gradients of its results are what it
- * may replace. */
+/* Adds a hook that runs after the node and may replace the gradients of its inputs; or before it,
+ * then those of its results. */
 luc_status luc__node_hook_add(luc_context *ctx, luc_node *node, bool before, luc_node_hook_fn fn,
                               void *ud, luc_ud_free_fn free, uint64_t *id);
 bool luc__node_hook_remove(luc_context *ctx, luc_node *node, uint64_t id);
 luc_status luc__node_hooks_run_before(luc_context *ctx, luc_node *node, luc_tensor **gout);
-/* Those of a node that has run. */
+/* Runs the hooks of a node that has run. gin: the gradients of its inputs. */
 luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
                                luc_tensor **gin);
 
@@ -164,24 +163,25 @@ typedef luc_status (*luc_unpack_fn)(luc_context *ctx, void *packed, luc_tensor *
 typedef struct luc_saved_hooks luc_saved_hooks;
 struct luc_saved_hooks {
   luc_saved_hooks *outer;
-  /* Gives what unpack and free are to be called with; t is outside the graph. */
+  /* Sets *packed, which unpack and free get later. t has no part in the graph. */
   luc_status (*pack)(luc_context *ctx, const luc_saved_hooks *self, luc_tensor *t, void **packed);
-  luc_unpack_fn unpack; /* a tensor like t, as a new reference */
+  luc_unpack_fn unpack; /* gives a new reference to a tensor like the packed one */
   luc_ud_free_fn free;
 };
 
-/* The node waits to be packed. */
+/* Puts the node on the list of those to be packed. */
 void luc__saved_await(luc_context *ctx, luc_node *node);
-/* Packs what waits. For where the user's code may run; a failure leaves the rest as it is. */
+/* Packs the nodes of that list. It calls the user's code, so no operator may be running. After a
+ * failure the rest stays unpacked. */
 luc_status luc__saved_pack_waiting(luc_context *ctx);
 void luc__saved_forget_waiting(luc_context *ctx);
-/* What the stand-in's unpack is called with; NULL for other tensors. */
+/* What pack gave for the tensor that this one stands in for; NULL if it is no stand-in. */
 const void *luc__saved_packed(const luc_tensor *t);
 
 /* A node's saved tensors, unpacked. */
 typedef struct luc_saved {
   luc_value args[LUC_MAX_PARAMS];
-  luc_tensor **tensors, **results; /* owned; results: the last of tensors */
+  luc_tensor **tensors, **results; /* all owned; the results are the last of `tensors` */
   int n;
 } luc_saved;
 luc_status luc__saved_open(luc_context *ctx, luc_node *node, luc_saved *s);
@@ -193,7 +193,7 @@ void luc__saved_close(luc_context *ctx, luc_saved *s);
 luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view);
 /* Wraps the node of an in-place write to a view into a node of its base. Takes over `inner`. */
 luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out);
-/* The inner node of such a one. */
+/* The inner node of a node that luc__copy_slices made, or NULL. */
 luc_node *luc__slices_inner(const luc_node *node);
 
 /* ---- apply.c ---- */

@@ -107,7 +107,8 @@ void luc__node_hooks_drop(luc_context *ctx, luc_node *node) {
   for (luc_hook **link = &node->hooks; *link;) {
     bool drop = (*link)->kind >= LUC_HOOK_ON_NODE;
     if (drop) luc__hooks_free(ctx, unlink(link));
-    link = drop ? &node->hooks : &(*link)->next; /* what it freed may have taken others off */
+    link = drop ? &node->hooks
+                : &(*link)->next; /* from the start: freeing it may have removed others */
   }
 }
 
@@ -196,7 +197,8 @@ luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *con
   const luc_hook *hook = next_hook(node->hooks, LUC_HOOK_ON_NODE, seen, last);
   if (!hook) return LUC_OK;
   size_t size = (size_t)n * sizeof *gin;
-  luc_tensor **tensors = luc__alloc(ctx, size); /* gin without what no tensor gets */
+  luc_tensor **tensors =
+      luc__alloc(ctx, size); /* gin without the places of arguments that are no tensors */
   luc_status status = LUC_OK;
   if (!tensors) return LUC_ERR_MEMORY;
   for (int i = 0; i < n; i++)

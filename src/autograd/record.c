@@ -14,7 +14,8 @@ static bool list_requires_grad(const luc_value *v) {
 bool luc__wants_record(luc_context *ctx, luc_opid op, const luc_value *args, int nargs) {
   if (!ctx->grad_mode || ctx->inside_op || luc__ops[op].grad == LUC_NO_GRAD) return false;
   uint32_t mask = luc__op_info(ctx, op)->tensor_params;
-  if (luc__ops[op].flags & LUC_F_VIEW) mask &= 1; /* of others it takes the shape (view_as) */
+  if (luc__ops[op].flags & LUC_F_VIEW)
+    mask &= 1; /* of further tensors a view reads only the shape (view_as) */
   for (int p = 0; mask && p < nargs; p++, mask >>= 1) {
     if (!(mask & 1)) continue;
     const luc_value *v = &args[p];
@@ -133,7 +134,7 @@ luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc
   int n = list ? out->n : info->schema.nresults;
   /* An operator that had nothing to do gave its input back: that keeps its own history. */
   if (!list && args[0].kind == LUC_TENSOR && out[0].as.tensor == args[0].as.tensor) return LUC_OK;
-  /* Nor has a truth value or a position a gradient. */
+  /* Truth values and positions have no gradient. */
   luc_tensor *first = !list && n == 1 ? luc_as_tensor(&out[0]) : NULL;
   if (first && !luc__dtype_has_gradient(first->dtype)) return LUC_OK;
   luc_node *node;

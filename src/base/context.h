@@ -33,16 +33,16 @@ struct luc_context {
   bool inference_mode;
   bool inside_op;  /* an operator is running: what it calls is not recorded */
   int64_t first;   /* what positions made by a LUC_F_COUNTED row begin with */
-  int64_t batched; /* vmap levels entered and batched tensors alive: operators look out */
+  int64_t batched; /* vmap levels entered + batched tensors alive; 0: nothing to look for */
   struct luc_vmap_level *vmap; /* ops/vmap.h: the innermost level, or NULL */
   bool uninitialized; /* tensors without a shape have been made: operators look out for them */
   bool complex;       /* complex tensors have been made: most operators refuse them */
   luc_print_options print;
-  bool direct_convolution; /* cpu/winograd.h is not to be used */
+  bool direct_convolution; /* Winograd's filtering is off (cpu/winograd.h) */
   bool autocast;           /* ops/autocast.h: operators cast what they are given */
   bool autocast_cache;
   uint8_t autocast_dtype; /* luc_dtype */
-  int autocast_depth;     /* of regions */
+  int autocast_depth;     /* how many regions are open */
   void *autocast_weights; /* casts of weights, until the outermost region ends */
   uint64_t next_seq;      /* numbers autograd nodes in order of creation */
   uint64_t next_id;       /* numbers hooks and handles */
@@ -53,7 +53,7 @@ struct luc_context {
   void *fft;              /* cpu/fft.c: FFTW's functions, recent plans */
   void *lapack;           /* cpu/lapack_loop.c: OpenBLAS, once it has been needed */
   void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
-  void *dead_metas;       /* the same for its sides of tensors */
+  void *dead_metas;       /* the same for luc_metas */
   bool freeing_nodes, freeing_metas;
   struct luc_saved_hooks *saved_hooks; /* autograd/graph.h: who keeps saved tensors, or NULL */
   void *unpacked_nodes;                /* autograd: nodes that wait to be packed */
@@ -62,7 +62,7 @@ struct luc_context {
   int num_closers;
   luc_status status;
   char message[LUC_MESSAGE_MAX];
-  char *long_message; /* for the errors of several lines; freed with the next message */
+  char *long_message; /* of an error of several lines; freed with the next message */
   size_t long_message_size;
 };
 

@@ -12,7 +12,7 @@ typedef enum luc_index_op {
   LUC_INDEX_PUT, /* indexed = dense; of equal positions the last wins */
   LUC_INDEX_ADD, /* indexed += dense, in order */
   LUC_INDEX_MUL,
-  LUC_INDEX_MAX, /* as the next, for dtypes that have an order */
+  LUC_INDEX_MAX, /* the larger; like LUC_INDEX_MIN only for dtypes that have an order */
   LUC_INDEX_MIN
 } luc_index_op;
 

@@ -28,7 +28,7 @@ typedef struct luc_hooks {
   luc_module_hook *items[];
 } luc_hooks;
 
-/* Around saving and loading; linked in the order of their ids. */
+/* A hook that runs when state is saved or loaded; those of a module are linked in order of ids. */
 typedef struct luc_state_hook {
   struct luc_state_hook *next;
   int refs; /* the module's list, and running calls */
@@ -38,7 +38,7 @@ typedef struct luc_state_hook {
   luc_state_hook_fn fn;
   void *ud;
   luc_hook_free_fn free;
-  struct luc_state_hook *origin; /* as above */
+  struct luc_state_hook *origin; /* as in luc_module_hook */
 } luc_state_hook;
 
 typedef struct luc_parent {
@@ -54,21 +54,22 @@ struct luc_module {
   const luc_class *cls;
   void *peer; /* the binding's object for it, or NULL */
   bool training;
-  bool built;  /* its C class's constructor has run */
-  bool tables; /* binding: plain tables were assigned to fields; look into them for modules */
-  bool dead;   /* being destroyed */
-  bool fresh;  /* built, but the registration hooks have not seen its slots */
-  uint32_t overrides;       /* binding: methods assigned to this module alone */
-  uint32_t impure_self;     /* reasons why calling it needs the host: class, hooks, forward */
+  bool built;           /* its C class's constructor has run */
+  bool tables;          /* for the binding: some field is a plain table, which may hold modules */
+  bool dead;            /* being destroyed */
+  bool fresh;           /* built, but the registration hooks have not seen its slots */
+  uint32_t overrides;   /* for the binding: methods assigned to this module alone */
+  uint32_t impure_self; /* reasons why calling it needs the host: class, hooks, forward */
   uint32_t impure_children; /* edges to children that are impure */
   luc_map slots[LUC_SLOTS]; /* luc_tensor *, luc_tensor *, luc_module * */
   luc_map transient;        /* names of buffers that are not persistent */
   luc_map outside;          /* names of tensors that the host now provides: m.weight computed */
-  luc_map *lent;            /* while forward runs: those tensors by name, else NULL */
+  luc_map *lent;            /* while forward runs: the tensors of `outside` by name, else NULL */
   luc_value *config;        /* constructor arguments, those of luc__config_class */
   size_t config_size;
-  luc_hooks *hooks;       /* NULL: none */
-  uint32_t backward_kind; /* which of the kinds that exclude each other it has had, 0: none */
+  luc_hooks *hooks; /* NULL: none */
+  uint32_t
+      backward_kind; /* full or old: a module has backward hooks of one kind only. 0: none yet */
   luc_state_hook *state_hooks;
   luc_parent *parents;
   uint32_t nparents, parents_capacity;
@@ -106,12 +107,12 @@ typedef struct luc_host {
   luc_status (*describe)(luc_context *ctx, void *ud, luc_module *m, luc_description *d);
   /* Keeps the host's backward hooks of m as they are now, for a call. */
   luc_status (*anchor)(luc_context *ctx, void *ud, luc_module *m, uint64_t *anchor);
-  /* Calls one of them. */
+  /* Calls one of the hooks that an anchor keeps. */
   luc_status (*backward)(luc_context *ctx, void *ud, uint64_t anchor, uint64_t id,
                          const luc_grads *grad_input, const luc_grads *grad_output,
                          luc_grads *replacement);
   void (*drop_anchor)(luc_context *ctx, void *ud, uint64_t anchor);
-  /* The anchor is kept for `owner`, which begins with an int: how many references it has. */
+  /* Ties the anchor to `owner`, whose first member is an int, its number of references. */
   void (*own_anchor)(luc_context *ctx, void *ud, uint64_t anchor, const void *owner);
   /* Saves or loads a tree whose classes or hooks of the host's take part, as luc_module_state_dict
    * and luc_module_load_state_dict do. *handled is false for other trees. */
@@ -128,7 +129,8 @@ typedef struct luc_nn {
   luc_class *classes; /* one per row */
   luc_class *made;    /* the host's: those nobody released end with the context */
   luc_host host;
-  const luc_module *host_acts;         /* the binding changes its slots itself: no edge callback */
+  const luc_module
+      *host_acts; /* while the binding changes this module's slots itself: no edge callback */
   luc_registration_hook *registration; /* NULL: none */
   int registering;                     /* calls of hooks that are running */
   int building;                        /* build functions that are running */
@@ -137,9 +139,9 @@ typedef struct luc_nn {
   bool destroying;
   bool skip_init;         /* default initializations do nothing: nn.utils.skip_init */
   luc_hooks *hooks;       /* of every module, or NULL */
-  uint32_t backward_kind; /* as a module's */
-  uint32_t impure;        /* how many of them are the host's */
-  uint32_t state_hooks;   /* how many there are in all */
+  uint32_t backward_kind; /* as in luc_module */
+  uint32_t impure;        /* how many of `hooks` are the host's */
+  uint32_t state_hooks;   /* how many state hooks all modules have together */
   /* The last failed call: path below its root ("features.3"), class of the failing module. */
   bool failed;
   char failed_path[LUC_PATH_MAX];
@@ -222,10 +224,10 @@ luc_status luc__slot_check_parameter(luc_context *ctx, const char *name, const l
 luc_status luc__slot_set_persistent(luc_context *ctx, luc_module *m, const char *name,
                                     size_t length, bool persistent);
 bool luc__slot_is_persistent(const luc_module *m, const char *name, size_t length);
-/* Would the tree stay one with child under this name of parent? */
-/* Before a slot changes by C code: the binding's table follows, or it refuses. */
+/* To be called before C code changes a slot: the binding's table follows, or it refuses. */
 luc_status luc__ask_host(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
                          size_t length, void *object);
+/* Fails if parent would be below itself with this child. */
 luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child,
                               const char *name);
 luc_status luc__add_edge(luc_context *ctx, luc_module *parent, luc_module *child);
@@ -254,7 +256,7 @@ luc_status luc__new_buffer(luc_context *ctx, luc_module *m, const char *name, lu
 luc_status luc__registration_run(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
                                  void **object, luc_registered *owned);
 void luc__registered_drop(luc_context *ctx, luc_registered *owned);
-/* The same for all that the constructor of m has registered in it and below. */
+/* Runs them for all that the constructor of m has registered in it and below. */
 luc_status luc__registration_built(luc_context *ctx, luc_module *m);
 void luc__registration_close(luc_context *ctx, luc_nn *nn);
 
@@ -269,7 +271,7 @@ luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const 
 static inline bool luc__is_pure(const luc_module *m) {
   return m->impure_self == 0 && m->impure_children == 0;
 }
-/* One reason more (+1) or less (-1) why m needs the host. */
+/* Counts one reason more (+1) or less (-1) why calling m needs the host. */
 void luc__module_impure(luc_context *ctx, luc_module *m, int delta);
 
 /* ---- call.c ---- */
@@ -277,13 +279,14 @@ void luc__module_impure(luc_context *ctx, luc_module *m, int delta);
 /* luc_module_call without the path in the message: that stays in luc_nn's failed_*. */
 luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *args, int nargs,
                            luc_outputs *out);
-/* forward alone, of the C class `cls`; args must have room for the forward schema. */
+/* Only the forward of the C class `cls`, without hooks; args must have room for the parameters of
+ * its schema. */
 luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *cls,
                               luc_value *args, int nargs, luc_outputs *out);
 
 /* ---- hooks.c ---- */
 
-/* m NULL: of every module. */
+/* m NULL: the hook is of every module. */
 luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook *like,
                          uint64_t *id);
 void luc__hooks_release(luc_context *ctx, luc_hooks *hooks);
@@ -318,8 +321,8 @@ void luc__hooked_release(luc_context *ctx, luc_hooked *h);
  * by new references where *replaced has a bit. */
 luc_status luc__hooked_inputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n,
                               uint32_t *replaced);
-/* The same for results; also attaches hooks of the old kind. ours: bit i: the caller's is the one
- * reference to v[i], which may go through the identity itself. */
+/* The same for results; also attaches hooks of the old kind. Bit i of `ours`: nobody else holds
+ * v[i], so it can take the identity into its own history instead of being replaced. */
 luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n, uint32_t ours,
                                uint32_t *replaced);
 
@@ -336,7 +339,7 @@ luc_status luc__state_hook_call(luc_context *ctx, luc_module *m, luc_state_hook 
                                 const luc_state_info *info);
 /* Calls m's hooks of info->event that are not the host's. */
 luc_status luc__state_hooks_run(luc_context *ctx, luc_module *m, const luc_state_info *info);
-/* Is there in the tree a hook of one of the events (bits), of the host's or of C's? */
+/* *found: has a module of the tree a hook of one of these events (bits), the host's or C's? */
 luc_status luc__state_hooked(luc_context *ctx, luc_module *m, uint32_t events, bool host,
                              bool *found);
 
@@ -349,24 +352,25 @@ luc_tensor *luc__state_find(const luc_state_dict *sd, const char *name, size_t l
 /* Walks the entries, from *at = 0. Their values are tensors; NULL: another value. */
 luc_map_entry *luc__state_next(const luc_state_dict *sd, uint32_t *at);
 luc_status luc__state_copy(luc_context *ctx, const luc_state_dict *sd, luc_state_dict **out);
-/* Without asking the host. */
+/* As luc_module_state_dict, without asking the host. */
 luc_status luc__state_dict(luc_context *ctx, luc_module *m, const char *prefix, bool keep_vars,
                            luc_state_dict *sd);
-/* `ready` (may be NULL) is called when all but writing is done: the last thing that may fail. */
+/* As luc_module_load_state_dict. `ready` (or NULL) is called when everything but the writing is
+ * done, as the last thing that may fail. */
 luc_status luc__load_state_dict(luc_context *ctx, luc_module *m, const luc_state_dict *sd,
                                 int flags, luc_names *missing, luc_names *unexpected,
                                 luc_status (*ready)(void *ud), void *ud);
-/* m alone, at once: what of sd stands under prefix. version is the saved one, -1 if there is none.
- * What is wrong is added to the lists. */
+/* Loads into m, and none of its children, what sd has under prefix. version: the saved one, or -1.
+ * Errors are added to the lists. */
 luc_status luc__load_own(luc_context *ctx, luc_module *m, const luc_state_dict *sd,
                          const char *prefix, int version, bool assign, luc_names *missing,
                          luc_names *unexpected, luc_names *errors);
-/* Raises the one error of everything in the lists, if there is anything. */
+/* Fails with one message about everything in the lists, if there is anything. */
 luc_status luc__load_check(luc_context *ctx, const luc_module *m, bool strict,
                            const luc_names *missing, const luc_names *unexpected,
                            const luc_names *errors);
 luc_status luc__names_add(luc_context *ctx, luc_names *names, const char *name, size_t length);
-/* Lines that say what may have been meant. */
+/* Adds lines that suggest which names may have been meant. */
 void luc__load_hints(luc_text *text, const luc_names *missing, const luc_names *unexpected,
                      const luc_names *errors);
 
@@ -376,7 +380,7 @@ void luc__load_hints(luc_text *text, const luc_names *missing, const luc_names *
  * children stand under which names, constructor arguments. */
 typedef struct luc_snapshot luc_snapshot;
 luc_status luc__snapshot_take(luc_context *ctx, luc_module *root, luc_snapshot **out);
-/* Puts it back; cannot fail. The binding puts back its objects' tables itself. */
+/* Makes the tree what it was; cannot fail. The binding does so for its objects' tables itself. */
 void luc__snapshot_restore(luc_context *ctx, luc_snapshot *s);
 void luc__snapshot_free(luc_context *ctx, luc_snapshot *s);
 

@@ -5,8 +5,8 @@
 
 #include "tensor/tensor.h"
 
-/* Are they better taken so? a's dimension dim_a meets b's dim_b, and each element of a takes part
- * in uses_a products, of b in uses_b. */
+/* Is the product faster by pairs? Dimension dim_a of a meets dim_b of b; each element of a takes
+ * part in uses_a products, each of b in uses_b. */
 bool luc__pairs_pay(luc_context *ctx, const luc_tensor *a, int dim_a, double uses_a,
                     const luc_tensor *b, int dim_b, double uses_b);
 /* t's pairs along dim, each as a float32: they or what is beside them are adjacent. They share t's

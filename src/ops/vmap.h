@@ -20,10 +20,10 @@ typedef struct luc_vmap_level {
   uint64_t id; /* larger than those of the levels around it */
   int64_t size;
   luc_randomness randomness;
-  int entered; /* so many times */
+  int entered; /* how often */
 } luc_vmap_level;
 
-/* A level is its owner's memory, which must leave it as often as it entered before it goes. */
+/* The caller owns a level's memory, and leaves it as often as it entered before freeing it. */
 void luc__vmap_enter(luc_context *ctx, luc_vmap_level *level);
 void luc__vmap_leave(luc_context *ctx, luc_vmap_level *level);
 
@@ -33,7 +33,8 @@ void luc__vmap_leave(luc_context *ctx, luc_vmap_level *level);
 bool luc__vmap_concerns(const luc_context *ctx, luc_opid op, const luc_value *args);
 luc_status luc__vmap_call(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out);
 luc_status luc__vmap_inplace(luc_context *ctx, luc_opid op, const luc_value *args);
-/* A composite with batched arguments failed: the call sample by sample, or its failure again. */
+/* After a composite failed with batched arguments: makes the call sample by sample, if that can
+ * help, else returns the failure. */
 luc_status luc__vmap_retry(luc_context *ctx, luc_opid op, const luc_value *args, luc_status failure,
                            luc_value *out);
 /* Fails if a call that writes to tensors of the caller's has batched ones. */
@@ -56,13 +57,13 @@ struct luc_vcall {
   luc_tensor **list;              /* the tensors of the list parameter in args; owned */
   int nlist;
   luc_vmap_level *level;
-  int64_t rooms[LUC_VCALL_ROOMS][LUC_MAX_DIMS]; /* for changed lists */
+  int64_t rooms[LUC_VCALL_ROOMS][LUC_MAX_DIMS]; /* room for lists that a rule has changed */
   int nrooms;
   bool plain; /* the results are the same for all samples, and have no dimension in front */
   luc_value *out;
 };
 
-/* The rule of an in-place call, or NULL: out of place, then copied. */
+/* The rule of an in-place call; NULL: it is made out of place and the result copied. */
 luc_vmap_rule *luc__vmap_rule_inplace(luc_opid op);
 
 /* What a rule returns that leaves the call to be done sample by sample. */

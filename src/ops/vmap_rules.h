@@ -5,7 +5,7 @@
 #include "ops/pointwise.h"
 #include "ops/vmap.h"
 
-/* n may be 0 and the list then NULL. */
+/* As memcpy, but `from` may be NULL when n is 0. */
 static inline void copy_sizes(int64_t *to, const int64_t *from, int n) {
   for (int i = 0; i < n; i++) to[i] = from[i];
 }
@@ -16,7 +16,7 @@ bool luc__vm_batch(luc_vcall *c, int p);
 bool luc__vm_all_batched(luc_vcall *c);
 /* Calls the operator with c->args: out of place into c->out, or in place. */
 luc_status luc__vm_call(luc_context *ctx, luc_vcall *c);
-/* t as result r, unless the formula has failed. */
+/* Makes t result r, unless the formula has failed. */
 luc_status luc__vm_result(luc_vcall *c, int r, luc_tensor *t);
 
 /* The rules that rows of ops.def name. */
