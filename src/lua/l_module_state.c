@@ -51,21 +51,17 @@ static void push_versions(lua_State *L, const luc_state_dict *sd) {
   }
 }
 
-/* Pushes {name, …}, {tensor, …}, {name = position, …} and {prefix, version, …}. */
+/* Pushes {name = tensor, …}, {name, …} and {prefix, version, …}. */
 static int push_state(lua_State *L, state_box *box) {
   luc_map_entry *e;
   int n = (int)luc_state_dict_count(box->sd), top = lua_gettop(L);
+  lua_createtable(L, 0, n + 1); /* with what an ordered map has beside its entries */
   lua_createtable(L, n, 0);
-  lua_createtable(L, n, 0);
-  lua_createtable(L, 0, n);
   lua_Integer i = 0;
   for (uint32_t at = 0; (e = luc__state_next(box->sd, &at)) != NULL;) {
-    i++;
     lua_pushlstring(L, e->key, e->length);
     lua_pushvalue(L, -1);
-    lua_rawseti(L, top + 1, i);
-    lua_pushinteger(L, i);
-    lua_rawset(L, top + 3);
+    lua_rawseti(L, top + 2, ++i);
     luc_tensor *t = e->value;
     if (t && t->refs == 1) /* an alias made for this: no other object can be its */
       luc_l_newbox(L, box->st)->t = luc_tensor_retain(t);
@@ -73,10 +69,10 @@ static int push_state(lua_State *L, state_box *box) {
       luc_l_pushtensor(L, box->st, t);
     else
       lua_pushboolean(L, false);
-    lua_rawseti(L, top + 2, i);
+    lua_rawset(L, top + 1);
   }
   push_versions(L, box->sd);
-  return 4;
+  return 3;
 }
 
 /* Tensors that will be read from slots must be found as the objects they are. */
@@ -417,7 +413,6 @@ static int load_protected(lua_State *L) {
   lua_setmetatable(L, -2);
   push_state(L, box);
   lua_remove(L, 3);
-  lua_remove(L, 5); /* names, values, versions remain */
   lua_pushboolean(L, h->flags & LUC_LOAD_STRICT);
   lua_pushboolean(L, h->flags & LUC_LOAD_ASSIGN);
   lua_pushlightuserdata(L, h);

@@ -71,6 +71,17 @@ describe("state_dict", function()
     local first, last
     for key in pairs(sd) do first, last = first or key, key end
     assert.are.same({"mean", "extra"}, {first, last})
+    sd.mean = nil
+    sd["\0store"], sd.nothing = lucerna.ones(1), nil
+    sd.mean = lucerna.ones(3)
+    local met = {}
+    for key in pairs(sd) do
+      met[#met + 1] = key
+      sd[key] = nil
+    end
+    assert.are.equal(11, #met)
+    assert.are.same({"extra", "\0store", "mean"}, {met[9], met[10], met[11]})
+    assert.are.equal(0, #sd)
     assert.are.equal(1, sd._metadata[""].version)
     assert.are.equal(1, sd._metadata["features.0"].version)
     assert.are.equal(2, nn.BatchNorm1d(1):state_dict()._metadata[""].version)

@@ -13,7 +13,7 @@ local copy -- of any value
 local function copy_map(map, memo)
   local result = ordered.new()
   memo.values[map] = result
-  for key, value in pairs(map) do ordered.put(result, copy(key, memo), copy(value, memo)) end
+  for key, value in pairs(map) do result[copy(key, memo)] = copy(value, memo) end
   if map._metadata ~= nil then result._metadata = copy(map._metadata, memo) end
   return result
 end

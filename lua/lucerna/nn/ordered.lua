@@ -1,66 +1,72 @@
 -- Ordered maps: what state_dict returns. pairs walks keys in the order they were added, # counts
--- them, m[k] = nil deletes. `_metadata` stands beside the entries, as in PyTorch.
+-- them, m[k] = nil deletes. `_metadata` stands beside the entries, as in PyTorch. The entries are
+-- the table's own, so that reading and replacing one is Lua's; a list has the keys in their order.
 
--- The one key a map really has, also where this file is loaded again.
-local STORE <const> = "\0store"
+-- The key of what else a map has, which no name is; the same where this file is loaded again.
+local STORE = require "lucerna.core"
 
 local ordered = {}
 
-local function set(store, key, value)
-  local at = store.index[key]
-  if at then
-    store.values[at] = value
-  else
-    at = store.used + 1
-    store.used, store.count = at, store.count + 1
-    store.keys[at], store.values[at], store.index[key] = key, value, at
-  end
-end
-
-local function delete(store, key)
-  local at = store.index[key]
-  if not at then return end
-  store.keys[at], store.values[at], store.index[key] = nil, nil, nil
-  store.count = store.count - 1
-end
+local rawset = rawset
 
 local KIND <const> = "OrderedMap"
 local meta = { __name = KIND, __metatable = KIND }
 
 function meta.__index(self, key)
-  local store = self[STORE]
-  local at = store.index[key]
-  if at then return store.values[at] end
   if key ~= "_metadata" then return nil end
+  local store = self[STORE]
   if type(store.metadata) == "function" then store.metadata = store.metadata() end
   return store.metadata
 end
 
+-- Positions in the list of keys, where one that was deleted still stands.
+local function positions(store)
+  local index = store.index
+  if not index then
+    index = {}
+    for i, key in ipairs(store.keys) do index[key] = i end
+    store.index = index
+  end
+  return index
+end
+
+-- A new entry.
 function meta.__newindex(self, key, value)
   local store = self[STORE]
-  if key == "_metadata" and not store.index[key] then
+  if key == "_metadata" then
     store.metadata = value
-  elseif value == nil then
-    delete(store, key)
-  else
-    set(store, key, value)
+  elseif value ~= nil then
+    local keys, index = store.keys, positions(store)
+    if index[key] then keys[index[key]] = false end
+    index[key] = #keys + 1
+    keys[#keys + 1] = key
+    rawset(self, key, value)
   end
 end
 
-function meta.__len(self) return self[STORE].count end
+function meta.__len(self)
+  local keys, n = self[STORE].keys, 0
+  for i = 1, #keys do
+    if self[keys[i]] ~= nil then n = n + 1 end
+  end
+  return n
+end
 
 -- Deleting the entry one stands on is allowed: the position goes on, not the key.
 function meta.__pairs(self)
-  local at = 0 -- all that the iterator closes over: each variable would take an allocation
-  return function(store)
-    local keys = store.keys
-    local key
+  local at, keys = 0, self[STORE].keys
+  return function(map)
+    local i = at
+    local key, value
     repeat
-      at = at + 1
-      key = keys[at]
-    until key ~= nil or at > store.used
-    return key, store.values[at]
-  end, self[STORE]
+      i = i + 1
+      key = keys[i]
+      if key == nil then break end
+      value = map[key]
+    until value ~= nil
+    at = i
+    return key, value
+  end, self
 end
 
 function meta.__tostring(self)
@@ -71,24 +77,19 @@ function meta.__tostring(self)
   return "OrderedMap([" .. table.concat(parts, ", ") .. "])"
 end
 
---- A map with these keys and values (arrays; keys may have nil values: empty slots).
+--- A map with these keys and values (arrays) and metadata.
 function ordered.new(keys, values, metadata)
-  local store = { keys = {}, values = {}, index = {}, used = 0, count = 0, metadata = metadata }
-  for i = 1, keys and #keys or 0 do set(store, keys[i], values[i]) end
-  return setmetatable({ [STORE] = store }, meta)
+  local map = ordered.adopt({}, {}, metadata)
+  for i = 1, keys and #keys or 0 do map[keys[i]] = values[i] end
+  return map
 end
 
---- A map that takes over these arrays and the index of positions by key. metadata may be a function
--- that makes them when they are first asked for.
-function ordered.adopt(keys, values, index, metadata)
-  local store = {
-    keys = keys, values = values, index = index, used = #keys, count = #keys, metadata = metadata,
-  }
-  return setmetatable({ [STORE] = store }, meta)
+--- Makes a table of entries a map, whose keys in their order are those of an array that it takes
+-- over. metadata may be a function that makes them when they are first asked for.
+function ordered.adopt(entries, keys, metadata)
+  entries[STORE] = { keys = keys, metadata = metadata }
+  return setmetatable(entries, meta)
 end
-
---- Puts a key with any value, nil included, at the end.
-function ordered.put(map, key, value) set(map[STORE], key, value) end
 
 --- A function that makes live maps: each shows what entries(owner, name) gives as {key, value or
 -- false, …} when it is asked; read and write(owner, name, key, value) are for single entries.

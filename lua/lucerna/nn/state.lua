@@ -221,10 +221,10 @@ local function metadata_of(versions)
 end
 
 local function save_plain(self, destination, prefix, keep_vars)
-  local names, tensors, index, versions = core._state_dict(self, prefix, keep_vars)
+  local tensors, names, versions = core._state_dict(self, prefix, keep_vars)
   local metadata = metadata_of(versions)
-  if not destination then return ordered.adopt(names, tensors, index, metadata) end
-  for i = 1, #names do destination[names[i]] = tensors[i] end
+  if not destination then return ordered.adopt(tensors, names, metadata) end
+  for _, name in ipairs(names) do destination[name] = tensors[name] end
   local into = destination._metadata
   if type(into) == "table" then
     for path, local_metadata in pairs(metadata()) do into[path] = local_metadata end
@@ -474,8 +474,8 @@ function host.save_state(self, prefix, keep_vars)
   return keys, values, versions_of(metadata)
 end
 
-function host.load_state(self, keys, values, versions, strict, assign, report)
-  local state = ordered.new(keys, values, metadata_of(versions)())
+function host.load_state(self, tensors, names, versions, strict, assign, report)
+  local state = ordered.adopt(tensors, names, metadata_of(versions))
   return load_in_lua(self, state, strict, assign, report)
 end
 
