@@ -226,6 +226,19 @@ describe("a scan", function()
   end)
 end)
 
+describe("a standard deviation", function()
+  it("is right where its squares are too small for floats", function()
+    for _, n in ipairs {4, 40, 4000} do
+      local x = lucerna.arange(n):float()
+      local want, y = x:std():item(), (x * 1e-25):reshape(n, 1)
+      for _, small in ipairs {y:std(1), y:t():std(2), (y + lucerna.zeros(3)):std(1)} do
+        assert.near(1, small[1]:item() / 1e-25 / want, 1e-5)
+      end
+      assert.equal(0, lucerna.full({n}, 1e-20):std():item())
+    end
+  end)
+end)
+
 describe("a running logarithm of sums", function()
   it("has the same gradient wherever its numbers lie", function()
     local x, g = lucerna.tensor {1, 2, 0.5, -1}, lucerna.tensor {1, -2, 3, 0}
