@@ -187,6 +187,11 @@ static luc_status multiply_complex(luc_context *ctx, luc_tensor *a, luc_tensor *
   return luc__deliver(ctx, out, a->dtype, &c);
 }
 
+/* Is this one row, as a linear layer's bias is? */
+static bool is_row(const luc_tensor *t, luc_dtype dtype, int64_t n) {
+  return t->ndim == 1 && t->dtype == dtype && t->sizes[0] == n && t->strides[0] == 1;
+}
+
 /* out = beta * add + alpha * a b; add NULL for the product alone. */
 static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor *add,
                            double beta, double alpha, luc_value *out) {
@@ -206,7 +211,9 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
   p.gemm.pairs = pairs;
   LUC_GO(luc__tensor_empty(ctx, compute, p.ndim, p.sizes, &c));
   p.gemm.alpha = alpha;
-  if (add && beta != 0) {
+  if (add && beta == 1 && p.ndim == 2 && is_row(add, compute, p.gemm.n)) {
+    p.gemm.bias = add->data, p.gemm.bias_kind = LUC_BIAS_COLUMN;
+  } else if (add && beta != 0) {
     p.gemm.beta = beta;
     LUC_GO(luc__copy(ctx, c, add));
   }

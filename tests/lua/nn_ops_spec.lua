@@ -299,6 +299,30 @@ describe("matmul", function()
   end)
 end)
 
+describe("addmm", function()
+  it("adds a row to each of the product's, whatever their shapes", function()
+    lucerna.manual_seed(2)
+    for _, size in ipairs {{3, 4, 5}, {130, 600, 4}, {40, 700, 1}, {17, 1, 30}, {2, 0, 3}} do
+      local m, k, n = table.unpack(size)
+      for _, dtype in ipairs {"float64", "float32", "int64", "bfloat16"} do
+        local a = lucerna.randn(m, k):mul(4):to(lucerna[dtype])
+        local b = lucerna.randn(k, n):mul(4):to(lucerna[dtype])
+        local wide = lucerna.randn(2 * n):mul(4):to(lucerna[dtype])
+        for _, row in ipairs {wide:narrow(1, 2, n), wide:unfold(1, 1, 2):squeeze(-1),
+                              wide:narrow(1, 1, 1)} do
+          for _, options in ipairs {{}, {alpha = 2}, {beta = 3}, {beta = 0}} do
+            local alpha, beta = options.alpha or 1, options.beta or 1
+            local wanted = a:double():mm(b:double()) * alpha + row:double() * beta
+            local found = lucerna.addmm(row, a, b, options)
+            local near = dtype == "bfloat16" and 1e-2 or dtype == "float32" and 1e-5 or 1e-12
+            assert.is_true(lucerna.allclose(found:double(), wanted, near, near * 100))
+          end
+        end
+      end
+    end
+  end)
+end)
+
 describe("pooling", function()
   it("takes small planes beside each other as it takes them one by one", function()
     for _, size in ipairs { { 4, 4 }, { 1, 7 }, { 5, 3 }, { 14, 14 } } do
