@@ -49,14 +49,6 @@ function setup.extend(class, name)
   end
 end
 
--- nn.isinstance of a list of classes.
-function setup.is_one_of(value, classes)
-  for _, class in ipairs(classes) do
-    if core.isinstance(value, class) then return true end
-  end
-  return false
-end
-
 core.setup(setup)
 
 local nn = {

@@ -248,6 +248,10 @@ static void finish_class(lua_State *L, luc_l_class *c) {
     push_meta(L, nn, c->cls, kind, table + 1);
     lua_setiuservalue(L, at, LUC_L_CLASS_META + kind);
   }
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->kinds);
+  lua_pushvalue(L, table);
+  lua_pushlightuserdata(L, c);
+  lua_rawset(L, -3);
   c->cls->binding = c;
   lua_pushvalue(L, table);
   lua_replace(L, at);
@@ -359,29 +363,38 @@ static int instance_new(lua_State *L) {
   return 1;
 }
 
-/* core.nn.isinstance(value, class). The upvalue is core.nn._kinds: predicates by what can stand for
- * a class. */
-static int isinstance(lua_State *L) {
-  lua_settop(L, 2);
-  lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+/* Is the value at 1 an instance of what is on top, a class, what stands for one, or a list of them?
+ * The upvalue is core.nn._kinds: classes and predicates by what is asked for. */
+static bool is_instance(lua_State *L, int depth) {
+  int class = lua_gettop(L);
+  lua_pushvalue(L, class);
+  int type = lua_rawget(L, lua_upvalueindex(1));
+  if (type == LUA_TLIGHTUSERDATA) {
+    const luc_l_class *c = lua_touserdata(L, -1);
+    const luc_l_peer *peer = luc_l_topeer(L, 1);
+    return peer && peer->m && luc__class_is(peer->m->cls, c->cls);
+  }
+  if (type != LUA_TNIL) {
     lua_pushvalue(L, 1);
     lua_call(L, 1, 1);
-    return 1;
+    return lua_toboolean(L, -1);
   }
-  luc_l_class *c = luc_l_toclass(L, 2);
-  if (c) {
-    luc_l_peer *peer = luc_l_topeer(L, 1);
-    lua_pushboolean(L, peer && peer->m && luc__class_is(peer->m->cls, c->cls));
-    return 1;
-  }
-  if (lua_type(L, 2) != LUA_TTABLE || lua_getmetatable(L, 2))
+  if (lua_type(L, class) != LUA_TTABLE || lua_getmetatable(L, class) || depth > 100)
     return luc_l_error(L, "nn.isinstance: class must be a class of modules (got %s)",
-                       luc_l_given(L, 2));
-  luc_l_push_function(L, luc_l_state_of(L)->nn, "is_one_of");
-  lua_replace(L, 3);
-  lua_insert(L, 1);
-  lua_call(L, 2, 1);
+                       luc_l_given(L, class));
+  luc_l_checkstack(L, 8);
+  bool found = false;
+  for (lua_Integer i = 1; !found && lua_rawgeti(L, class, i) != LUA_TNIL; i++) {
+    found = is_instance(L, depth + 1);
+    lua_settop(L, class);
+  }
+  return found;
+}
+
+/* core.nn.isinstance(value, class) */
+static int isinstance(lua_State *L) {
+  lua_settop(L, 2);
+  lua_pushboolean(L, is_instance(L, 0));
   return 1;
 }
 
@@ -482,7 +495,7 @@ void luc_l_open_classes(lua_State *L, luc_l_nn *nn) {
   luc_l_add_to_nn(L, nn, functions);
   luc_l_get(L, nn->st, LUC_L_CORE);
   lua_getfield(L, -1, "nn");
-  lua_newtable(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->kinds);
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, "_kinds");
   lua_pushcclosure(L, isinstance, 1);

@@ -333,6 +333,7 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   lua_pop(L, 1);
   nn->st = st;
   put_table(L, &nn->classes, "v");
+  put_table(L, &nn->kinds, "k");
   put_table(L, &nn->pins, NULL);
   put_table(L, &nn->functions, NULL);
   nn->training = luc_l_intern(L, st, "training");

@@ -31,6 +31,7 @@ typedef struct luc_l_nn {
   /* Their addresses are keys: of the registry … */
   char classes;       /* weak: luc_class -> luc_l_class */
   char pins;          /* luc_module -> its peer while hosts hold it, else false */
+  char kinds;         /* weak: class's table -> luc_l_class; what stands for one -> its predicate */
   char functions;     /* name -> Lua function that lua/lucerna/nn.lua gave us */
   char override_bits; /* name of a method that others call -> its bit */
   char property_meta;

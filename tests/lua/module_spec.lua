@@ -33,6 +33,10 @@ describe("a class written in Lua", function()
     assert.is_true(nn.isinstance(net, nn.Module))
     assert.is_false(nn.isinstance(net, nn.Linear))
     assert.is_false(nn.isinstance(3, nn.Linear))
+    local lists = {nn.Linear, {nn.Parameter, Net}}
+    assert.is_true(nn.isinstance(net, lists) and not nn.isinstance(net, {nn.Linear, {}}))
+    lists[2] = lists
+    assert.has_error(function() nn.isinstance(net, lists) end)
   end)
 
   it("inherits, overrides and reaches its parent", function()
