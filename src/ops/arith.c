@@ -123,9 +123,7 @@ luc_status luc__run_neg(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__pointwise(ctx, LUC_EW_neg, LUC_RULE_SAME, args, NULL, out);
 }
 
-luc_status luc__grad_neg(luc_context *ctx, luc_backward *b) {
-  return luc__unary(ctx, LUC_OP_neg, b->gout[0], &b->gin[0]);
-}
+LUC_GRAD_BY(neg, luc__grad_call, LUC_OP_neg, 1)
 
 /* ---- division ---- */
 

@@ -115,9 +115,7 @@ luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value
   return luc__give(ctx, status, out, r);
 }
 
-luc_status luc__grad_view_as_complex(luc_context *ctx, luc_backward *b) {
-  return luc__unary(ctx, LUC_OP_view_as_real, b->gout[0], &b->gin[0]);
-}
+LUC_GRAD_BY(view_as_complex, luc__grad_call, LUC_OP_view_as_real, 1)
 
 static luc_status part_of(luc_context *ctx, luc_tensor *t, int part, luc_value *out) {
   luc_tensor seen, *r = NULL;
@@ -170,9 +168,7 @@ luc_status luc__run_conj_physical(luc_context *ctx, luc_value *args, luc_value *
   return conjugate(ctx, args[0].as.tensor, out);
 }
 
-luc_status luc__grad_conj(luc_context *ctx, luc_backward *b) {
-  return luc__unary(ctx, LUC_OP_conj, b->gout[0], &b->gin[0]);
-}
+LUC_GRAD_BY(conj, luc__grad_call, LUC_OP_conj, 1)
 
 luc_status luc__run_resolve_conj(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)ctx;

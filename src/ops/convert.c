@@ -160,7 +160,6 @@ luc_status luc__run_fill_diagonal_(luc_context *ctx, luc_value *args, luc_value 
 
 luc_status luc__grad_fill_diagonal_(luc_context *ctx, luc_backward *b) {
   luc_tensor *g;
-  if (!luc__needs(b, 0)) return LUC_OK;
   LUC_TRY(luc__unary(ctx, LUC_OP_clone, b->gout[0], &g));
   luc_value args[3] = {luc_v_tensor(g), luc_v_int(0), b->args[2]};
   luc_status status = luc_call_inplace(ctx, LUC_OP_fill_diagonal_, args, 3);

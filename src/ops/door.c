@@ -335,6 +335,12 @@ luc_status luc__unary(luc_context *ctx, luc_opid op, luc_tensor *a, luc_tensor *
   return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensor(a)));
 }
 
+luc_status luc__grad_call(luc_context *ctx, luc_backward *b, luc_opid op, int n) {
+  luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(b->gout[0])};
+  for (int p = 1; p < n; p++) args[p] = b->args[p];
+  return luc__op1(ctx, op, &b->gin[0], args, n);
+}
+
 luc_status luc__binary(luc_context *ctx, luc_opid op, luc_tensor *a, luc_tensor *b,
                        luc_tensor **out) {
   return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensor(a), luc_v_tensor(b)));

@@ -201,7 +201,11 @@ int luc__item_sizes(const luc_backward *b, int i, int64_t *sizes);
 luc_dtype luc__input_dtype(const luc_backward *b, int p);
 /* May gout[0] be written to: nobody else will see it? */
 bool luc__gout_is_spare(const luc_backward *b);
-/* The engine sums a gradient down to its input's shape where that was broadcast, and casts it to
+/* The gradient of a row by one call: op takes the result's gradient, and the row's own arguments 1
+ * to n - 1. */
+luc_status luc__grad_call(luc_context *ctx, luc_backward *b, luc_opid op, int n);
+/* A gradient is only asked for if that of one of the inputs is wanted: with one, it need not check.
+ * The engine sums a gradient down to its input's shape where that was broadcast, and casts it to
  * the input's dtype: formulas need not. */
 
 /* ---- what autograd provides to the door (defined in autograd/record.c) ---- */

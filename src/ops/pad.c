@@ -184,10 +184,7 @@ luc_status luc__run_pad_border(luc_context *ctx, luc_value *args, luc_value *out
   return run_pad(ctx, (luc_pad_mode)args[2].as.i, args[0].as.tensor, &args[1], NULL, out);
 }
 
-luc_status luc__grad_pad_border(luc_context *ctx, luc_backward *b) {
-  return luc__op1(ctx, LUC_OP_pad_border_backward, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2]));
-}
+LUC_GRAD_BY(pad_border, luc__grad_call, LUC_OP_pad_border_backward, 3)
 
 /* pad_border_backward(grad, pad, mode) */
 luc_status luc__run_pad_border_backward(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -212,10 +209,7 @@ done:
   return status;
 }
 
-luc_status luc__grad_pad_border_backward(luc_context *ctx, luc_backward *b) {
-  return luc__op1(ctx, LUC_OP_pad_border, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2]));
-}
+LUC_GRAD_BY(pad_border_backward, luc__grad_call, LUC_OP_pad_border, 3)
 
 luc_status luc__run_pad(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *result;

@@ -173,14 +173,18 @@ luc_status luc__grad_flat(luc_context *ctx, luc_backward *b) {
   return LUC_OK;
 }
 
-/* PyTorch's gradient of an analytic function is g times the conjugate of its slope. */
-static luc_status finish(luc_formula *f, luc_backward *b, luc_tensor *factor) {
-  luc_tensor *product = luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, factor));
+luc_status luc__f_slope(luc_formula *f, luc_backward *b, luc_tensor *slope) {
+  luc_tensor *product = luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, slope));
   return luc__f_end(f, product, &b->gin[0]);
 }
 
 static luc_tensor *input(const luc_backward *b) {
   return b->args[0].as.tensor;
+}
+
+luc_status luc__grad_slope(luc_context *ctx, luc_backward *b, luc_opid op) {
+  luc_formula f = luc__formula(ctx);
+  return luc__f_slope(&f, b, luc__f1(&f, op, input(b)));
 }
 
 luc_status luc__grad_frac(luc_context *ctx, luc_backward *b) {
@@ -224,12 +228,12 @@ luc_status luc__grad_angle(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__grad_reciprocal(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_neg, luc__f1(&f, LUC_OP_square, b->results[0])));
+  return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_neg, luc__f1(&f, LUC_OP_square, b->results[0])));
 }
 
 luc_status luc__grad_square(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__fs(&f, LUC_OP_mul, input(b), 2));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_mul, input(b), 2));
 }
 
 luc_status luc__grad_sqrt(luc_context *ctx, luc_backward *b) {
@@ -241,22 +245,22 @@ luc_status luc__grad_sqrt(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_rsqrt(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *cube = luc__fs(&f, LUC_OP_pow, b->results[0], 3);
-  return finish(&f, b, luc__fs(&f, LUC_OP_mul, cube, -0.5));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_mul, cube, -0.5));
 }
 
 luc_status luc__grad_exp(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, b->results[0]);
+  return luc__f_slope(&f, b, b->results[0]);
 }
 
 luc_status luc__grad_exp2(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__fs(&f, LUC_OP_mul, b->results[0], 0.69314718055994530942));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_mul, b->results[0], 0.69314718055994530942));
 }
 
 luc_status luc__grad_expm1(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__fs(&f, LUC_OP_add, b->results[0], 1));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_add, b->results[0], 1));
 }
 
 luc_status luc__grad_log(luc_context *ctx, luc_backward *b) {
@@ -280,19 +284,19 @@ luc_status luc__grad_log1p(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
 }
 
-luc_status luc__grad_sin(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_cos, input(b)));
-}
+LUC_GRAD_BY(sin, luc__grad_slope, LUC_OP_cos)
+LUC_GRAD_BY(sinh, luc__grad_slope, LUC_OP_cosh)
+LUC_GRAD_BY(cosh, luc__grad_slope, LUC_OP_sinh)
+LUC_GRAD_BY(lgamma, luc__grad_slope, LUC_OP_digamma)
 
 luc_status luc__grad_cos(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_neg, luc__f1(&f, LUC_OP_sin, input(b))));
+  return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_neg, luc__f1(&f, LUC_OP_sin, input(b))));
 }
 
 luc_status luc__grad_tan(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_square, b->results[0]), 1));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_square, b->results[0]), 1));
 }
 
 /* a + s * x^2 */
@@ -301,35 +305,21 @@ static luc_tensor *quadratic(luc_formula *f, luc_tensor *x, double s, double a) 
   return luc__fs(f, LUC_OP_add, scaled, a);
 }
 
-luc_status luc__grad_asin(luc_context *ctx, luc_backward *b) {
+/* op(1 + s * x^2) */
+static luc_status grad_quadratic(luc_context *ctx, luc_backward *b, luc_opid op, double s) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), -1, 1)));
+  return luc__f_slope(&f, b, luc__f1(&f, op, quadratic(&f, input(b), s, 1)));
 }
+
+LUC_GRAD_BY(asin, grad_quadratic, LUC_OP_rsqrt, -1)
+LUC_GRAD_BY(asinh, grad_quadratic, LUC_OP_rsqrt, 1)
+LUC_GRAD_BY(atan, grad_quadratic, LUC_OP_reciprocal, 1)
+LUC_GRAD_BY(atanh, grad_quadratic, LUC_OP_reciprocal, -1)
 
 luc_status luc__grad_acos(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *slope = luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), -1, 1));
-  return finish(&f, b, luc__f1(&f, LUC_OP_neg, slope));
-}
-
-luc_status luc__grad_atan(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_reciprocal, quadratic(&f, input(b), 1, 1)));
-}
-
-luc_status luc__grad_sinh(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_cosh, input(b)));
-}
-
-luc_status luc__grad_cosh(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_sinh, input(b)));
-}
-
-luc_status luc__grad_asinh(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), 1, 1)));
+  return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_neg, slope));
 }
 
 /* 1 / sqrt(x^2 - 1); in the complex plane, whose left half has another root, from its factors. */
@@ -338,41 +328,22 @@ luc_status luc__grad_acosh(luc_context *ctx, luc_backward *b) {
   if (luc__dtype_is_complex(input(b)->dtype)) {
     luc_tensor *left = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_sub, input(b), 1));
     luc_tensor *right = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_add, input(b), 1));
-    return finish(&f, b, luc__f2(&f, LUC_OP_mul, left, right));
+    return luc__f_slope(&f, b, luc__f2(&f, LUC_OP_mul, left, right));
   }
-  return finish(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), 1, -1)));
-}
-
-luc_status luc__grad_atanh(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_reciprocal, quadratic(&f, input(b), -1, 1)));
+  return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), 1, -1)));
 }
 
 /* exp(sign * x^2) * s */
-static luc_tensor *bell(luc_formula *f, luc_tensor *x, double sign, double s) {
-  luc_tensor *power = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_square, x), sign);
-  return luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_exp, power), s);
+static luc_status grad_bell(luc_context *ctx, luc_backward *b, luc_tensor *x, double sign,
+                            double s) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *power = luc__fs(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_square, x), sign);
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_exp, power), s));
 }
 
-luc_status luc__grad_erf(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, bell(&f, input(b), -1, 1.12837916709551257390));
-}
-
-luc_status luc__grad_erfc(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, bell(&f, input(b), -1, -1.12837916709551257390));
-}
-
-luc_status luc__grad_erfinv(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, bell(&f, b->results[0], 1, 0.88622692545275801365));
-}
-
-luc_status luc__grad_lgamma(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_digamma, input(b)));
-}
+LUC_GRAD_BY(erf, grad_bell, input(b), -1, 1.12837916709551257390)
+LUC_GRAD_BY(erfc, grad_bell, input(b), -1, -1.12837916709551257390)
+LUC_GRAD_BY(erfinv, grad_bell, b->results[0], 1, 0.88622692545275801365)
 
 /* g times the next derivative of log gamma at x. */
 static luc_status grad_polygamma(luc_context *ctx, luc_backward *b, int p, int64_t n) {
@@ -381,17 +352,9 @@ static luc_status grad_polygamma(luc_context *ctx, luc_backward *b, int p, int64
   return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], next), &b->gin[p]);
 }
 
-luc_status luc__grad_digamma(luc_context *ctx, luc_backward *b) {
-  return grad_polygamma(ctx, b, 0, 1);
-}
-
-luc_status luc__grad_polygamma(luc_context *ctx, luc_backward *b) {
-  return grad_polygamma(ctx, b, 1, b->args[0].as.i + 1);
-}
-
-luc_status luc__grad_polygamma_of(luc_context *ctx, luc_backward *b) {
-  return grad_polygamma(ctx, b, 0, b->args[1].as.i + 1);
-}
+LUC_GRAD_BY(digamma, grad_polygamma, 0, 1)
+LUC_GRAD_BY(polygamma, grad_polygamma, 1, b->args[0].as.i + 1)
+LUC_GRAD_BY(polygamma_of, grad_polygamma, 0, b->args[1].as.i + 1)
 
 /* With the slope y - y^2 (sigmoid) or 1 - y^2 (tanh) of complex y. */
 static luc_status grad_by_result(luc_context *ctx, luc_backward *b, bool sigmoid) {
@@ -399,7 +362,7 @@ static luc_status grad_by_result(luc_context *ctx, luc_backward *b, bool sigmoid
   luc_tensor *y = b->results[0], *square = luc__f1(&f, LUC_OP_square, y);
   luc_tensor *slope =
       sigmoid ? luc__f2(&f, LUC_OP_sub, y, square) : luc__fs(&f, LUC_OP_rsub, square, 1);
-  return finish(&f, b, slope);
+  return luc__f_slope(&f, b, slope);
 }
 
 /* op(gout, result), in gout's place if that is spare. */

@@ -4,6 +4,7 @@
 #define LUC_POINTWISE_H
 
 #include "cpu/elementwise.h"
+#include "ops/formula.h"
 #include "ops/rows.h"
 
 typedef enum luc_rule {
@@ -31,6 +32,11 @@ luc_status luc__pointwise(luc_context *ctx, luc_ew op, luc_rule rule, const luc_
 luc_status luc__pointwise_as(luc_context *ctx, luc_ew op, luc_dtype dtype,
                              const luc_value *operands, const luc_ew_params *params,
                              luc_value *out);
+/* Ends the gradient of a function of one number with this derivative: the result's gradient times
+ * its conjugate, as in PyTorch. */
+luc_status luc__f_slope(luc_formula *f, luc_backward *b, luc_tensor *slope);
+/* The gradient of a function of one number whose derivative is the operator op. */
+luc_status luc__grad_slope(luc_context *ctx, luc_backward *b, luc_opid op);
 /* Puts a number into both readings of a parameter. */
 void luc__ew_param(luc_ew_params *params, int i, luc_scalar s);
 

@@ -247,11 +247,7 @@ luc_status luc__grad_avg_pool(luc_context *ctx, luc_backward *b) {
                            luc_v_ints(sizes + ndim - spatial, spatial)));
 }
 
-luc_status luc__grad_avg_pool_backward(luc_context *ctx, luc_backward *b) {
-  const luc_value *at = &b->args[1];
-  return luc__op1(ctx, LUC_OP_avg_pool, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), at[0], at[1], at[2], at[3], at[4], at[5]));
-}
+LUC_GRAD_BY(avg_pool_backward, luc__grad_call, LUC_OP_avg_pool, 7)
 
 /* ---- gradients of adaptive average pooling: (x, output_size), (grad, input_size) ---- */
 

@@ -78,14 +78,9 @@ luc_status luc__run_reverse_cumsum(luc_context *ctx, luc_value *args, luc_value 
   return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }
 
-luc_status luc__grad_cumsum(luc_context *ctx, luc_backward *b) {
-  return luc__op1(ctx, LUC_OP_reverse_cumsum, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
-}
+LUC_GRAD_BY(cumsum, luc__grad_call, LUC_OP_reverse_cumsum, 2)
 
-luc_status luc__grad_reverse_cumsum(luc_context *ctx, luc_backward *b) {
-  return luc__op1(ctx, LUC_OP_cumsum, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
-}
+LUC_GRAD_BY(reverse_cumsum, luc__grad_call, LUC_OP_cumsum, 2)
 
 luc_status luc__run_cumprod(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_PROD};

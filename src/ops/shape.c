@@ -45,10 +45,7 @@ static luc_status flip_dim(luc_context *ctx, int64_t dim, luc_value *args, luc_v
 LUC_RUN_BY(flipud, flip_dim, 0)
 LUC_RUN_BY(fliplr, flip_dim, 1)
 
-luc_status luc__grad_flip(luc_context *ctx, luc_backward *b) {
-  if (!luc__needs(b, 0)) return LUC_OK;
-  return luc__op1(ctx, LUC_OP_flip, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
-}
+LUC_GRAD_BY(flip, luc__grad_call, LUC_OP_flip, 2)
 
 /* `length` places along dim from `from` in src go to `to` in dst. */
 static luc_status move_run(luc_context *ctx, luc_tensor *dst, luc_tensor *src, int dim, int64_t to,
@@ -120,7 +117,6 @@ luc_status luc__grad_roll_dims(luc_context *ctx, luc_backward *b) {
   const luc_value *shifts = &b->args[1], *dims = &b->args[2];
   const luc_tensor *t = b->gout[0];
   const size_t bytes = (size_t)shifts->n * sizeof(int64_t);
-  if (!luc__needs(b, 0)) return LUC_OK;
   int64_t *back = luc__alloc(ctx, bytes);
   luc_status status = back ? LUC_OK : LUC_ERR_MEMORY;
   for (int i = 0, dim = 0; i < shifts->n && status == LUC_OK; i++) {
@@ -246,7 +242,6 @@ luc_status luc__grad_repeat(luc_context *ctx, luc_backward *b) {
   const int64_t *times = b->args[1].as.ints;
   int n = b->args[1].n;
   int64_t sizes[LUC_MAX_DIMS], own[LUC_MAX_DIMS];
-  if (!luc__needs(b, 0)) return LUC_OK;
   int own_n = luc__input_sizes(b, 0, own);
   if (b->gout[0]->numel == 0) /* of huge dimensions one after the other there may be too much */
     return luc__zeros(ctx, b->gout[0]->dtype, own_n, own, &b->gin[0]);
@@ -382,14 +377,8 @@ static luc_status triangle(luc_context *ctx, bool lower, luc_value *args, luc_va
 
 LUC_RUN_BY(tril, triangle, true)
 LUC_RUN_BY(triu, triangle, false)
-luc_status luc__grad_tril(luc_context *ctx, luc_backward *b) {
-  if (!luc__needs(b, 0)) return LUC_OK;
-  return luc__op1(ctx, LUC_OP_tril, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
-}
-luc_status luc__grad_triu(luc_context *ctx, luc_backward *b) {
-  if (!luc__needs(b, 0)) return LUC_OK;
-  return luc__op1(ctx, LUC_OP_triu, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
-}
+LUC_GRAD_BY(tril, luc__grad_call, LUC_OP_tril, 2)
+LUC_GRAD_BY(triu, luc__grad_call, LUC_OP_triu, 2)
 
 /* ---- diagonals ---- */
 
@@ -421,11 +410,7 @@ done:
   return luc__give(ctx, status, out, r);
 }
 
-luc_status luc__grad_diag_embed(luc_context *ctx, luc_backward *b) {
-  if (!luc__needs(b, 0)) return LUC_OK;
-  return luc__op1(ctx, LUC_OP_diagonal, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2], b->args[3]));
-}
+LUC_GRAD_BY(diag_embed, luc__grad_call, LUC_OP_diagonal, 4)
 
 /* Composites. */
 luc_status luc__run_diag(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -60,10 +60,6 @@ static luc_tensor *input(const luc_backward *b) {
   return b->args[0].as.tensor;
 }
 
-static luc_status finish(luc_formula *f, luc_backward *b, luc_tensor *factor) {
-  return luc__f_end(f, luc__f2(f, LUC_OP_mul, b->gout[0], factor), &b->gin[0]);
-}
-
 /* exp(s * x^2) */
 static luc_tensor *bell(luc_formula *f, luc_tensor *x, double s) {
   luc_tensor *power = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_square, x), s);
@@ -97,48 +93,45 @@ luc_status luc__grad_sinc(luc_context *ctx, luc_backward *b) {
   luc_tensor *below = luc__f2(&f, LUC_OP_mul, angle, input(b));
   luc_tensor *zero = luc__fs(&f, LUC_OP_eq, below, 0);
   luc_tensor *slope = luc__f2(&f, LUC_OP_div, above, number_where(&f, zero, 1, below));
-  return finish(&f, b, luc__f_conj(&f, luc__f_where(&f, zero, NULL, slope)));
+  return luc__f_slope(&f, b, luc__f_where(&f, zero, NULL, slope));
 }
 
 luc_status luc__grad_erfcx(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *twice = luc__fs(&f, LUC_OP_mul, luc__f2(&f, LUC_OP_mul, input(b), b->results[0]), 2);
-  return finish(&f, b, luc__fs(&f, LUC_OP_sub, twice, 1.12837916709551257390));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_sub, twice, 1.12837916709551257390));
 }
 
 luc_status luc__grad_ndtr(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__fs(&f, LUC_OP_div, bell(&f, input(b), -0.5), SQRT_2_PI));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_div, bell(&f, input(b), -0.5), SQRT_2_PI));
 }
 
 luc_status luc__grad_ndtri(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__fs(&f, LUC_OP_mul, bell(&f, b->results[0], 0.5), SQRT_2_PI));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_mul, bell(&f, b->results[0], 0.5), SQRT_2_PI));
 }
 
 luc_status luc__grad_log_ndtr(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *turned = luc__fs(&f, LUC_OP_mul, input(b), -0.70710678118654752440);
   luc_tensor *slope = luc__f1(&f, LUC_OP_reciprocal, luc__f1(&f, LUC_OP_erfcx, turned));
-  return finish(&f, b, luc__fs(&f, LUC_OP_mul, slope, 0.79788456080286535588));
+  return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_mul, slope, 0.79788456080286535588));
 }
 
 luc_status luc__grad_entr(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *more = luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_log, input(b)), 1);
-  return finish(&f, b, luc__f1(&f, LUC_OP_neg, more));
+  return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_neg, more));
 }
 
-luc_status luc__grad_i0(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_i1, input(b)));
-}
+LUC_GRAD_BY(i0, luc__grad_slope, LUC_OP_i1)
 
 luc_status luc__grad_i0e(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *signs = luc__f1(&f, LUC_OP_sign, input(b));
   luc_tensor *same = luc__f2(&f, LUC_OP_mul, signs, b->results[0]);
-  return finish(&f, b, luc__f2(&f, LUC_OP_sub, luc__f1(&f, LUC_OP_i1e, input(b)), same));
+  return luc__f_slope(&f, b, luc__f2(&f, LUC_OP_sub, luc__f1(&f, LUC_OP_i1e, input(b)), same));
 }
 
 /* i0 - result (1 / x + sign, if scaled); 0.5 at 0. */
@@ -151,7 +144,7 @@ static luc_status grad_order_1(luc_context *ctx, luc_backward *b, luc_opid order
   if (scaled) factor = luc__f2(&f, LUC_OP_add, factor, luc__f1(&f, LUC_OP_sign, safe));
   luc_tensor *rest = luc__f2(&f, LUC_OP_mul, b->results[0], factor);
   luc_tensor *slope = luc__f2(&f, LUC_OP_sub, luc__f1(&f, order_0, safe), rest);
-  return finish(&f, b, number_where(&f, zero, 0.5, slope));
+  return luc__f_slope(&f, b, number_where(&f, zero, 0.5, slope));
 }
 
 LUC_GRAD_BY(i1, grad_order_1, LUC_OP_i0, false)
@@ -250,5 +243,5 @@ luc_status luc__grad_mvlgamma(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   int64_t last = -1;
   luc_tensor *slopes = luc__f1(&f, LUC_OP_digamma, half_steps(&f, input(b), b->args[1].as.i));
-  return finish(&f, b, luc__f_sum(&f, slopes, 1, &last, false));
+  return luc__f_slope(&f, b, luc__f_sum(&f, slopes, 1, &last, false));
 }

@@ -67,7 +67,6 @@ luc_status luc__run_unbind(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__grad_unbind(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
   int dim;
-  if (!luc__needs(b, 0)) return LUC_OK;
   int ndim = luc__input_sizes(b, 0, sizes);
   LUC_TRY(luc__dim_wrap(ctx, b->args[1].as.i, ndim, &dim));
   int n = (int)sizes[dim];
@@ -96,7 +95,6 @@ luc_status luc__run_split_sizes(luc_context *ctx, luc_value *args, luc_value *ou
 luc_status luc__grad_split_sizes(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
   int dim;
-  if (!luc__needs(b, 0)) return LUC_OK;
   int ndim = luc__input_sizes(b, 0, sizes);
   LUC_TRY(luc__dim_wrap(ctx, b->args[2].as.i, ndim, &dim));
   return join_parts(ctx, b, LUC_OP_cat, b->args[1].n, dim, b->args[1].as.ints, sizes, ndim);

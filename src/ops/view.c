@@ -122,7 +122,6 @@ luc_status luc__run_unflatten(luc_context *ctx, luc_value *args, luc_value *out)
 /* For all that only change sizes: the gradient gets the input's back. */
 luc_status luc__grad_reshape(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
-  if (!luc__needs(b, 0)) return LUC_OK;
   int n = luc__input_sizes(b, 0, sizes);
   return luc__op1(ctx, LUC_OP_reshape, &b->gin[0],
                   LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes, n)));
@@ -167,7 +166,6 @@ luc_status luc__run_unsqueeze(luc_context *ctx, luc_value *args, luc_value *out)
 
 luc_status luc__grad_unsqueeze(luc_context *ctx, luc_backward *b) {
   int64_t dim = b->args[1].as.i, sizes[LUC_MAX_DIMS];
-  if (!luc__needs(b, 0)) return LUC_OK;
   if (dim < 0) dim += luc__input_sizes(b, 0, sizes) + 1;
   return luc__op1(ctx, LUC_OP_squeeze, &b->gin[0],
                   LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_int(dim)));
@@ -229,7 +227,6 @@ luc_status luc__run_permute(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__grad_permute(luc_context *ctx, luc_backward *b) {
   int64_t back[LUC_MAX_DIMS];
   int n = b->args[1].n;
-  if (!luc__needs(b, 0)) return LUC_OK;
   for (int i = 0; i < n; i++) {
     int64_t d = b->args[1].as.ints[i];
     back[d < 0 ? d + n : d] = i;
@@ -251,11 +248,7 @@ luc_status luc__run_transpose(luc_context *ctx, luc_value *args, luc_value *out)
   return swapped(ctx, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
 }
 
-luc_status luc__grad_transpose(luc_context *ctx, luc_backward *b) {
-  if (!luc__needs(b, 0)) return LUC_OK;
-  return luc__op1(ctx, LUC_OP_transpose, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2]));
-}
+LUC_GRAD_BY(transpose, luc__grad_call, LUC_OP_transpose, 3)
 
 static luc_status turned(luc_context *ctx, luc_tensor *t, luc_value *out) {
   int order[LUC_MAX_DIMS];
@@ -272,10 +265,7 @@ luc_status luc__run_t(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_T(luc_context *ctx, luc_value *args, luc_value *out) {
   return turned(ctx, args[0].as.tensor, out);
 }
-luc_status luc__grad_T(luc_context *ctx, luc_backward *b) {
-  if (!luc__needs(b, 0)) return LUC_OK;
-  return luc__op1(ctx, LUC_OP_T, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0])));
-}
+LUC_GRAD_BY(T, luc__grad_call, LUC_OP_T, 1)
 
 luc_status luc__run_mT(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
@@ -283,10 +273,7 @@ luc_status luc__run_mT(luc_context *ctx, luc_value *args, luc_value *out) {
             "mT: only supported on matrices or batches of matrices, got a %dD tensor", t->ndim);
   return swapped(ctx, t, -2, -1, out);
 }
-luc_status luc__grad_mT(luc_context *ctx, luc_backward *b) {
-  if (!luc__needs(b, 0)) return LUC_OK;
-  return luc__op1(ctx, LUC_OP_mT, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0])));
-}
+LUC_GRAD_BY(mT, luc__grad_call, LUC_OP_mT, 1)
 
 /* Composite: works out the whole permutation. */
 luc_status luc__run_movedim(luc_context *ctx, luc_value *args, luc_value *out) {
