@@ -289,6 +289,7 @@ luc_status luc__grad_multilabel_margin(luc_context *ctx, luc_backward *b) {
 
 /* Linear in grad, with the slopes of a gradient of ones; flat in input. */
 luc_status luc__grad_multilabel_margin_backward(luc_context *ctx, luc_backward *b) {
+  if (!luc__needs(b, 0)) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   int64_t last = -1, lines[LUC_MAX_DIMS];
   int ndim = luc__input_sizes(b, 0, lines);

@@ -218,6 +218,10 @@ describe("also often got wrong:", function()
     local x = lucerna.tensor {{0.1, 0.2, 0.4, 0.8}}
     near(0.85, F.multilabel_margin_loss(x, lucerna.tensor {{4, 1, -1, 2}}):item())
     assert.equal(0.0, F.multilabel_margin_loss(x, lucerna.tensor {{-1, 1, 2, 3}}):item())
+    x:requires_grad_()
+    local loss = F.multilabel_margin_loss(x, lucerna.tensor {{4, 1, -1, 2}})
+    local slope = lucerna.autograd.grad(loss, x, {create_graph = true})
+    assert.is_nil(lucerna.autograd.grad(slope:sum(), x, {allow_unused = true}))
   end)
 
   it("poisson_nll_loss adds Stirling's term only for targets above 1", function()
