@@ -35,12 +35,17 @@ done:
   return status;
 }
 
-/* p, and whether there is nothing to do. */
-static luc_status check_drop(luc_context *ctx, const luc_value *args, double *p, bool *nothing) {
+/* p, and whether there is nothing to do. Channels are needed only where they are drawn. */
+static luc_status check_drop(luc_context *ctx, bool whole, const luc_value *args, double *p,
+                             bool *nothing) {
+  luc_tensor *input = args[0].as.tensor;
   *p = luc_as_double(&args[1]);
   LUC_CHECK(ctx, *p >= 0 && *p <= 1, LUC_ERR_VALUE, "p must be between 0 and 1 (got %g)", *p);
-  *nothing = *p == 0 || !args[2].as.i || args[0].as.tensor->numel == 0;
-  return *nothing ? LUC_OK : luc__need_float(ctx, "input", args[0].as.tensor);
+  *nothing = *p == 0 || !args[2].as.i || input->numel == 0;
+  if (!*nothing && whole && *p < 1 && input->ndim < 2)
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
+                            "Feature dropout requires at least 2 dimensions in the input");
+  return *nothing ? LUC_OK : luc__need_float(ctx, "input", input);
 }
 
 static luc_tensor *mask_of(luc_formula *f, luc_value input, double p, bool whole, double divisor) {
@@ -60,7 +65,7 @@ static luc_tensor *apply(luc_formula *f, luc_opid op, luc_tensor *a, luc_tensor 
 static luc_status drop(luc_context *ctx, bool whole, luc_value *args, luc_value *out) {
   double p;
   bool nothing = false;
-  LUC_TRY(check_drop(ctx, args, &p, &nothing));
+  LUC_TRY(check_drop(ctx, whole, args, &p, &nothing));
   if (nothing) {
     out[0] = luc_v_tensor(luc__retain(args[0].as.tensor));
     return LUC_OK;
@@ -70,16 +75,10 @@ static luc_status drop(luc_context *ctx, bool whole, luc_value *args, luc_value 
   return luc__f_result(&f, apply(&f, LUC_OP_mul, args[0].as.tensor, mask, args[3].as.i != 0), out);
 }
 
-luc_status luc__run_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
-  return drop(ctx, false, args, out);
-}
-
-/* Whole channels of [N, C, ...]; one dimension fewer (where allowed) has no batch. */
-static luc_status drop_channels(luc_context *ctx, int unbatched, luc_value *args, luc_value *out) {
+/* Whole channels of [N, C, ...]; what has not as many dimensions as a batch is one sample. */
+static luc_status drop_channels(luc_context *ctx, int batch_dims, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
-  if (input->ndim < 2)
-    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "input must be [N, C, ...]");
-  if (input->ndim != unbatched) return drop(ctx, true, args, out);
+  if (input->ndim == batch_dims) return drop(ctx, true, args, out);
   luc_formula f = luc__formula(ctx);
   luc_value batch = luc_v_tensor(luc__f_unsqueeze(&f, input, 0)), dropped = luc_v_none();
   if (f.status == LUC_OK)
@@ -94,11 +93,12 @@ luc_status luc__run_dropout1d(luc_context *ctx, luc_value *args, luc_value *out)
   if (input->ndim != 2 && input->ndim != 3)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Expected 2D or 3D input, but received a %dD input", input->ndim);
-  return drop_channels(ctx, 2, args, out);
+  return drop_channels(ctx, 3, args, out);
 }
 
-LUC_RUN_BY(dropout2d, drop_channels, 0)
-LUC_RUN_BY(dropout3d, drop_channels, 4)
+LUC_RUN_BY(dropout, drop, false)
+LUC_RUN_BY(dropout2d, drop, true)
+LUC_RUN_BY(dropout3d, drop_channels, 5)
 
 /* ---- alpha dropout: what is dropped becomes SELU's limit, and mean and variance stay ---- */
 
@@ -108,7 +108,7 @@ static luc_status drop_alpha(luc_context *ctx, bool whole, luc_value *args, luc_
   double p;
   bool nothing = false, inplace = args[3].as.i != 0;
   luc_tensor *input = args[0].as.tensor;
-  LUC_TRY(check_drop(ctx, args, &p, &nothing));
+  LUC_TRY(check_drop(ctx, whole, args, &p, &nothing));
   if (nothing) {
     out[0] = luc_v_tensor(luc__retain(input));
     return LUC_OK;
@@ -126,18 +126,8 @@ static luc_status drop_alpha(luc_context *ctx, bool whole, luc_value *args, luc_
   return luc__f_result(&f, y, out);
 }
 
-luc_status luc__run_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
-  return drop_alpha(ctx, false, args, out);
-}
-
-luc_status luc__run_feature_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *input = args[0].as.tensor;
-  const double p = luc_as_double(&args[1]);
-  if (input->ndim < 2 && args[2].as.i && input->numel > 0 && p > 0 && p < 1)
-    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
-                            "Feature dropout requires at least 2 dimensions in the input");
-  return drop_alpha(ctx, true, args, out);
-}
+LUC_RUN_BY(alpha_dropout, drop_alpha, false)
+LUC_RUN_BY(feature_alpha_dropout, drop_alpha, true)
 
 /* ---- rrelu ---- */
 

@@ -257,6 +257,11 @@ def corners():
     for singular in (torch.zeros(2, 2), torch.stack([torch.eye(3), torch.ones(3, 3).tril(-1)])):
         case("cholesky_inverse", singular, grad=False)
     case("addbmm", torch.ones(2, 2), whole.expand(1, 2, 2), whole.expand(1, 2, 2), grad=False)
+    for name in ("F.dropout2d", "F.dropout3d"):
+        for shape in ((), (5,), (2, 3), (2, 3, 2), (2, 2, 1, 2, 1, 2)):
+            for p in (0.0, 0.4, 1.0):
+                case(name, torch.ones(shape), p, seed=1)
+            case(name, torch.ones(shape), 0.4, False, grad=False)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
