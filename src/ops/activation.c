@@ -119,7 +119,7 @@ static luc_tensor *rest(luc_formula *f, luc_tensor *t) {
 /* The exponential is cut where the linear side rules, lest its infinity become NaN. At 0 the slope
  * is the exponential's and the second derivative 0, as in PyTorch. */
 static luc_tensor *elu_slope(luc_formula *f, luc_tensor *x, const double *p) {
-  luc_tensor *low = luc__fs(f, LUC_OP_clamp_max, luc__fs(f, LUC_OP_mul, x, p[2]), 0);
+  luc_tensor *low = luc__fs(f, LUC_OP_mul, luc__fs(f, LUC_OP_clamp_max, x, 0), p[2]);
   low = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_exp, low), p[0] * p[2]);
   low = masked(f, low, LUC_OP_ge, x, 0, p[0] * p[2]);
   return masked(f, low, LUC_OP_gt, x, 0, p[1]);

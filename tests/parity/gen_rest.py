@@ -262,6 +262,7 @@ def corners():
             for p in (0.0, 0.4, 1.0):
                 case(name, torch.ones(shape), p, seed=1)
             case(name, torch.ones(shape), 0.4, False, grad=False)
+    case("F.celu", real(6) - 0.0625, -0.5)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
