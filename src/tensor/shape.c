@@ -115,7 +115,12 @@ bool luc__overlaps_partly(const luc_tensor *a, const luc_tensor *b) {
   extent(b, &b_low, &b_high);
   if (!dense(a, a_low, a_high) || !dense(b, b_low, b_high)) return false;
   if (a_low != b_low || a_high != b_high) return true;
-  return a->ndim != b->ndim || memcmp(a->strides, b->strides, a->ndim * sizeof *a->strides) != 0;
+  for (int i = 0, j = 0;; i++, j++) {
+    while (i < a->ndim && a->sizes[i] == 1) i++;
+    while (j < b->ndim && b->sizes[j] == 1) j++;
+    if (i == a->ndim || j == b->ndim) return i < a->ndim || j < b->ndim;
+    if (a->strides[i] != b->strides[j]) return true;
+  }
 }
 
 luc_status luc__broadcast(luc_context *ctx, const luc_tensor *a, const luc_tensor *b, int *ndim,

@@ -22,6 +22,13 @@ describe("in place", function()
     assert.error_matches(function() lucerna.ones(2):add_(lucerna.ones(3, 2)) end, "doesn't match")
   end)
 
+  it("takes an input of the same elements, with other dimensions of 1", function()
+    local x = lucerna.tensor {1, 2, 3}
+    x:view(1, 3)[{{}, {}}] = x
+    x:view(3, 1):add_(x:view(3, 1, 1)[{{}, 1}])
+    assert.same({2, 4, 6}, x:tolist())
+  end)
+
   it("refuses an input that partly overlaps", function()
     local x = lucerna.ones(3, 3)
     assert.error_matches(function() x:add_(x:t()) end, "single memory location")
