@@ -253,10 +253,14 @@ luc_status luc__grad_addcdiv(luc_context *ctx, luc_backward *b) {
 
 /* ---- two real numbers ---- */
 
-luc_status luc__run_hypot(luc_context *ctx, luc_value *args, luc_value *out) {
+static luc_status of_floats(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
   LUC_TRY(floats_only(ctx, args, 2));
-  return luc__pointwise(ctx, LUC_EW_hypot, LUC_RULE_SAME, args, NULL, out);
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, args, NULL, out);
 }
+
+LUC_RUN_BY(hypot, of_floats, LUC_EW_hypot)
+LUC_RUN_BY(logaddexp, of_floats, LUC_EW_logaddexp)
+LUC_RUN_BY(logaddexp2, of_floats, LUC_EW_logaddexp2)
 
 luc_status luc__grad_hypot(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
@@ -337,16 +341,6 @@ luc_status luc__grad_atan2(luc_context *ctx, luc_backward *b) {
     luc__f_keep(&f, luc__f1(&f, LUC_OP_neg, product), &b->gin[1]);
   }
   return luc__f_end(&f, NULL, NULL);
-}
-
-luc_status luc__run_logaddexp(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(floats_only(ctx, args, 2));
-  return luc__pointwise(ctx, LUC_EW_logaddexp, LUC_RULE_SAME, args, NULL, out);
-}
-
-luc_status luc__run_logaddexp2(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(floats_only(ctx, args, 2));
-  return luc__pointwise(ctx, LUC_EW_logaddexp2, LUC_RULE_SAME, args, NULL, out);
 }
 
 /* Each takes its share of the sum: 1 / (1 + base^(other - x)). */

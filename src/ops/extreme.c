@@ -25,28 +25,23 @@ static luc_status run_values(luc_context *ctx, luc_rd op, luc_tensor *t, const l
   return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, false, out);
 }
 
-luc_status luc__run_amax(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_values(ctx, LUC_RD_max, args[0].as.tensor, &args[1], args[2].as.i, out);
+static luc_status run_over_dims(luc_context *ctx, luc_rd op, luc_value *args, luc_value *out) {
+  return run_values(ctx, op, args[0].as.tensor, &args[1], args[2].as.i, out);
 }
 
-luc_status luc__run_amin(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_values(ctx, LUC_RD_min, args[0].as.tensor, &args[1], args[2].as.i, out);
+static luc_status run_over_all(luc_context *ctx, luc_rd op, luc_value *args, luc_value *out) {
+  luc_value none = luc_v_none();
+  return run_values(ctx, op, args[0].as.tensor, &none, false, out);
 }
+
+LUC_RUN_BY(amax, run_over_dims, LUC_RD_max)
+LUC_RUN_BY(amin, run_over_dims, LUC_RD_min)
+LUC_RUN_BY(max, run_over_all, LUC_RD_max)
+LUC_RUN_BY(min, run_over_all, LUC_RD_min)
 
 luc_status luc__run_aminmax(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor;
-  LUC_TRY(run_values(ctx, LUC_RD_min, t, &args[1], args[2].as.i, &out[0]));
-  return run_values(ctx, LUC_RD_max, t, &args[1], args[2].as.i, &out[1]);
-}
-
-luc_status luc__run_max(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_value none = luc_v_none();
-  return run_values(ctx, LUC_RD_max, args[0].as.tensor, &none, false, out);
-}
-
-luc_status luc__run_min(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_value none = luc_v_none();
-  return run_values(ctx, LUC_RD_min, args[0].as.tensor, &none, false, out);
+  LUC_TRY(run_over_dims(ctx, LUC_RD_min, args, &out[0]));
+  return run_over_dims(ctx, LUC_RD_max, args, &out[1]);
 }
 
 /* Shared evenly by all that equal y, NaN by NaN. */
@@ -115,14 +110,12 @@ static luc_status locate(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_v
   return luc__reduce(ctx, &job);
 }
 
-luc_status luc__run_max_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  return locate(ctx, LUC_RD_argmax, args[0].as.tensor, &args[1], args[2].as.i, &out[0], &out[1]);
+static luc_status run_along(luc_context *ctx, luc_rd op, luc_value *args, luc_value *out) {
+  return locate(ctx, op, args[0].as.tensor, &args[1], args[2].as.i, &out[0], &out[1]);
 }
 
-luc_status luc__run_min_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  return locate(ctx, LUC_RD_argmin, args[0].as.tensor, &args[1], args[2].as.i, &out[0], &out[1]);
-}
-
+LUC_RUN_BY(max_dim, run_along, LUC_RD_argmax)
+LUC_RUN_BY(min_dim, run_along, LUC_RD_argmin)
 LUC_GRAD_BY(max_dim, luc__grad_picked, 1, 2)
 
 /* Without a dimension, the position in the flattened tensor. */

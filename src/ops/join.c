@@ -291,21 +291,15 @@ static luc_status at_least(luc_context *ctx, luc_tensor *t, int n, luc_tensor **
   return luc__op1(ctx, LUC_OP_view, out, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, n)));
 }
 
-luc_status luc__run_atleast_1d(luc_context *ctx, luc_value *args, luc_value *out) {
+static luc_status give_at_least(luc_context *ctx, int n, luc_value *args, luc_value *out) {
   luc_tensor *r = NULL;
-  luc_status status = at_least(ctx, args[0].as.tensor, 1, &r);
+  luc_status status = at_least(ctx, args[0].as.tensor, n, &r);
   return luc__give(ctx, status, out, r);
 }
-luc_status luc__run_atleast_2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *r = NULL;
-  luc_status status = at_least(ctx, args[0].as.tensor, 2, &r);
-  return luc__give(ctx, status, out, r);
-}
-luc_status luc__run_atleast_3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *r = NULL;
-  luc_status status = at_least(ctx, args[0].as.tensor, 3, &r);
-  return luc__give(ctx, status, out, r);
-}
+
+LUC_RUN_BY(atleast_1d, give_at_least, 1)
+LUC_RUN_BY(atleast_2d, give_at_least, 2)
+LUC_RUN_BY(atleast_3d, give_at_least, 3)
 
 /* [s] as a column [s, 1]. */
 static luc_status as_column(luc_context *ctx, luc_tensor *t, luc_tensor **out) {

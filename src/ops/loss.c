@@ -362,18 +362,15 @@ static luc_status difference(luc_context *ctx, luc_opid op, luc_value *args, int
   return luc__f_result(&f, loss, out);
 }
 
-/* mse_loss(input, target, size_average, reduce, reduction, weight) */
-luc_status luc__run_mse_loss(luc_context *ctx, luc_value *args, luc_value *out) {
+/* (input, target, size_average, reduce, reduction, weight) */
+static luc_status plain_difference(luc_context *ctx, luc_opid op, luc_value *args, luc_value *out) {
   int reduction;
   LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
-  return difference(ctx, LUC_OP_mse, args, reduction, 0, luc_as_tensor(&args[5]), true, out);
+  return difference(ctx, op, args, reduction, 0, luc_as_tensor(&args[5]), true, out);
 }
 
-luc_status luc__run_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
-  return difference(ctx, LUC_OP_l1, args, reduction, 0, luc_as_tensor(&args[5]), true, out);
-}
+LUC_RUN_BY(mse_loss, plain_difference, LUC_OP_mse)
+LUC_RUN_BY(l1_loss, plain_difference, LUC_OP_l1)
 
 /* smooth_l1_loss(input, target, size_average, reduce, reduction, beta) */
 luc_status luc__run_smooth_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -90,14 +90,13 @@ static luc_status made(luc_context *ctx, int n, const int64_t *sizes, luc_dtype 
   return made_as(ctx, NULL, n, sizes, dtype, draw, args, out);
 }
 
-luc_status luc__run_rand(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_draw draw = {.kind = LUC_UNIFORM, .b = 1};
+static luc_status unit(luc_context *ctx, luc_distribution kind, luc_value *args, luc_value *out) {
+  luc_draw draw = {.kind = kind, .b = 1};
   return made(ctx, args[0].n, args[0].as.ints, ctx->default_dtype, &draw, args + 1, out);
 }
-luc_status luc__run_randn(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
-  return made(ctx, args[0].n, args[0].as.ints, ctx->default_dtype, &draw, args + 1, out);
-}
+
+LUC_RUN_BY(rand, unit, LUC_UNIFORM)
+LUC_RUN_BY(randn, unit, LUC_NORMAL)
 
 static luc_status made_like(luc_context *ctx, luc_draw *draw, const luc_value *args,
                             const luc_value *opts, luc_value *out) {
@@ -105,14 +104,14 @@ static luc_status made_like(luc_context *ctx, luc_draw *draw, const luc_value *a
   return made_as(ctx, t, t->ndim, t->sizes, t->dtype, draw, opts, out);
 }
 
-luc_status luc__run_rand_like(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_draw draw = {.kind = LUC_UNIFORM, .b = 1};
+static luc_status unit_like(luc_context *ctx, luc_distribution kind, luc_value *args,
+                            luc_value *out) {
+  luc_draw draw = {.kind = kind, .b = 1};
   return made_like(ctx, &draw, args, args + 1, out);
 }
-luc_status luc__run_randn_like(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
-  return made_like(ctx, &draw, args, args + 1, out);
-}
+
+LUC_RUN_BY(rand_like, unit_like, LUC_UNIFORM)
+LUC_RUN_BY(randn_like, unit_like, LUC_NORMAL)
 
 static luc_status integer_draw(luc_context *ctx, int64_t lo, int64_t hi, luc_dtype dtype,
                                luc_draw *draw) {

@@ -5,13 +5,16 @@
 
 /* ---- sum, mean ---- */
 
-luc_status luc__run_sum(luc_context *ctx, luc_value *args, luc_value *out) {
+static luc_status accumulate(luc_context *ctx, luc_rd op, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dtype dtype = luc__sum_dtype(t, &args[3]);
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
-  return luc__reduce_to(ctx, LUC_RD_sum, t, &dims, dtype, dtype, 1, false, out);
+  return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, false, out);
 }
+
+LUC_RUN_BY(sum, accumulate, LUC_RD_sum)
+LUC_RUN_BY(prod, accumulate, LUC_RD_prod)
 
 luc_status luc__grad_sum(luc_context *ctx, luc_backward *b) {
   return luc__unreduce_full(ctx, b, 0, b->gout[0], &b->args[1], b->args[2].as.i, &b->gin[0]);
@@ -59,14 +62,6 @@ luc_status luc__grad_mean(luc_context *ctx, luc_backward *b) {
 }
 
 /* ---- prod ---- */
-
-luc_status luc__run_prod(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor;
-  luc_dtype dtype = luc__sum_dtype(t, &args[3]);
-  luc_dims dims;
-  LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
-  return luc__reduce_to(ctx, LUC_RD_prod, t, &dims, dtype, dtype, 1, false, out);
-}
 
 /* The products of what precedes each element along a dimension. */
 static luc_tensor *before(luc_formula *f, luc_tensor *x, int64_t dim, int64_t n) {

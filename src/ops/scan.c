@@ -66,11 +66,15 @@ done:
   return status;
 }
 
-luc_status luc__run_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_scan s = {.op = LUC_SCAN_SUM};
+/* (input, dim, dtype) */
+static luc_status accumulate(luc_context *ctx, luc_scan_op op, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = op};
   luc_tensor *t = args[0].as.tensor;
   return scan(ctx, &s, t, args[1].as.i, luc__sum_dtype(t, &args[2]), out);
 }
+
+LUC_RUN_BY(cumsum, accumulate, LUC_SCAN_SUM)
+LUC_RUN_BY(cumprod, accumulate, LUC_SCAN_PROD)
 
 luc_status luc__run_reverse_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_SUM, .reverse = true};
@@ -81,12 +85,6 @@ luc_status luc__run_reverse_cumsum(luc_context *ctx, luc_value *args, luc_value 
 LUC_GRAD_BY(cumsum, luc__grad_call, LUC_OP_reverse_cumsum, 2)
 
 LUC_GRAD_BY(reverse_cumsum, luc__grad_call, LUC_OP_cumsum, 2)
-
-luc_status luc__run_cumprod(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_scan s = {.op = LUC_SCAN_PROD};
-  luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, &s, t, args[1].as.i, luc__sum_dtype(t, &args[2]), out);
-}
 
 /* Without zeros: the running sum of g * y from the end, over x. */
 luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
@@ -175,17 +173,14 @@ luc_status luc__grad_logcumsumexp_shares(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, NULL, NULL);
 }
 
-luc_status luc__run_cummax(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_scan s = {.op = LUC_SCAN_MAX};
+static luc_status extreme(luc_context *ctx, luc_scan_op op, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = op};
   luc_tensor *t = args[0].as.tensor;
   return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }
 
-luc_status luc__run_cummin(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_scan s = {.op = LUC_SCAN_MIN};
-  luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
-}
+LUC_RUN_BY(cummax, extreme, LUC_SCAN_MAX)
+LUC_RUN_BY(cummin, extreme, LUC_SCAN_MIN)
 
 /* Every output's gradient goes to the element it came from. */
 luc_status luc__grad_cummax(luc_context *ctx, luc_backward *b) {
