@@ -55,18 +55,20 @@ static int impurity(const luc_module_hook *hook) {
   return hook->host && !(1u << hook->kind & LUC_HOOK_BACKWARD_KINDS) ? 1 : 0;
 }
 
-/* PyTorch's full hooks and its older ones may not meet. */
-static luc_status check_backward_kind(luc_context *ctx, uint32_t *had, int kind, bool global) {
-  uint32_t bit = 1u << kind;
-  if (!(bit & LUC_HOOK_BACKWARD_KINDS)) return LUC_OK;
-  if (kind == LUC_HOOK_FULL_BACKWARD_PRE) return LUC_OK; /* as in PyTorch, these go with both */
-  LUC_CHECK(ctx, !(*had & ~bit), LUC_ERR_STATE,
+/* A module, or all of them, may have PyTorch's full backward hooks or its older ones, not both.
+ * Gives the bit of such a kind, 0 of others: as in PyTorch full pre-hooks go with both. */
+static uint32_t exclusive_bit(int kind) {
+  uint32_t either = 1u << LUC_HOOK_FULL_BACKWARD | 1u << LUC_HOOK_BACKWARD;
+  return 1u << kind & either;
+}
+
+static luc_status check_backward_kind(luc_context *ctx, uint32_t had, int kind, bool global) {
+  LUC_CHECK(ctx, !exclusive_bit(kind) || !(had & ~exclusive_bit(kind)), LUC_ERR_STATE,
             "register_%s%s: Cannot use both regular backward hooks and full backward hooks %s. "
             "Please use only one of them.",
             global ? "module_" : "",
             kind == LUC_HOOK_BACKWARD ? "backward_hook" : "full_backward_hook",
             global ? "as a global Module hook" : "on a single Module");
-  *had |= bit;
   return LUC_OK;
 }
 
@@ -75,25 +77,17 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
   luc_nn *nn = luc__nn(ctx);
   if (nn == NULL) return LUC_ERR_MEMORY;
   luc_hooks **hooks = m != NULL ? &m->hooks : &nn->hooks;
+  uint32_t *backward_kind = m != NULL ? &m->backward_kind : &nn->backward_kind;
+  LUC_TRY(check_backward_kind(ctx, *backward_kind, like->kind, m == NULL));
   int n = *hooks != NULL ? (*hooks)->n : 0;
   int place = (like->flags & LUC_HOOK_PREPEND) != 0 ? 0 : n;
   luc_module_hook *hook = luc__alloc(ctx, sizeof *hook);
-  if (hook == NULL) return LUC_ERR_MEMORY;
-  luc_hooks *list = relist(ctx, *hooks, n + 1, place, -1);
-  luc_status status = list != NULL ? LUC_OK : LUC_ERR_MEMORY;
-  if (status == LUC_OK)
-    status = check_backward_kind(ctx, m != NULL ? &m->backward_kind : &nn->backward_kind,
-                                 like->kind, m == NULL);
-  if (status != LUC_OK) {
-    if (list != NULL) {
-      list->items[place] = hook; /* goes with the list */
-      *hook = (luc_module_hook){.refs = 1};
-      luc__hooks_release(ctx, list);
-    } else {
-      luc__free(ctx, hook, sizeof *hook);
-    }
-    return status;
+  luc_hooks *list = hook != NULL ? relist(ctx, *hooks, n + 1, place, -1) : NULL;
+  if (list == NULL) {
+    luc__free(ctx, hook, sizeof *hook);
+    return LUC_ERR_MEMORY;
   }
+  *backward_kind |= exclusive_bit(like->kind);
   *hook = *like;
   hook->refs = 1;
   hook->removed = false;

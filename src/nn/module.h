@@ -67,9 +67,8 @@ struct luc_module {
   luc_map *lent;            /* while forward runs: the tensors of `outside` by name, else NULL */
   luc_value *config;        /* constructor arguments, those of luc__config_class */
   size_t config_size;
-  luc_hooks *hooks; /* NULL: none */
-  uint32_t
-      backward_kind; /* full or old: a module has backward hooks of one kind only. 0: none yet */
+  luc_hooks *hooks;       /* NULL: none */
+  uint32_t backward_kind; /* its backward hooks are full or old ones, not both; 0: none yet */
   luc_state_hook *state_hooks;
   luc_parent *parents;
   uint32_t nparents, parents_capacity;
