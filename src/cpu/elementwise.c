@@ -12,8 +12,8 @@
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
-/* Runs shorter than SHORT_RUN, or than MOVED_RUN where one is gathered, are joined into chunks that
- * cross them; else a run ends where one of an operand does. */
+/* Runs shorter than SHORT_RUN or within a LINE, or shorter than MOVED_RUN where one is gathered,
+ * are joined into chunks that cross them; else a run ends where one of an operand does. */
 enum {
   CHUNK = 1024,
   SHORT_RUN = 16,
@@ -383,11 +383,11 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   luc__nest_simplify(&job->nest);
   plan(job, false, out, in);
   job->together = find_together(job);
-  bool moved = false;
-  for (int i = 0; i <= job->kernel->inputs; i++) moved |= !job->operands[i].direct;
-  if (job->together == 1 && job->nest.ndim > 1 &&
-      job->nest.sizes[0] < (moved ? MOVED_RUN : SHORT_RUN))
-    plan(job, true, out, in);
+  const int64_t run = job->nest.sizes[0];
+  bool is_short = run < SHORT_RUN || run * job->size <= LINE;
+  for (int i = 0; i <= job->kernel->inputs; i++)
+    is_short |= !job->operands[i].direct && run < MOVED_RUN;
+  if (job->together == 1 && job->nest.ndim > 1 && is_short) plan(job, true, out, in);
   if (past_cache(job, out, in)) job->stream = LUC_EW_STREAM;
   int64_t numel = job->nest.numel;
   int64_t from = parallel_from(job->kernel);
