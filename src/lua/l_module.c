@@ -188,11 +188,15 @@ void luc_l_forget_children(lua_State *L, int index) {
     lua_pushnil(L); /* existing keys: cannot raise */
     lua_rawseti(L, -2, i);
   }
-  if (lua_rawgetp(L, -1, &nn->children) != LUA_TNIL) {
-    lua_pushnil(L);
-    lua_rawsetp(L, -3, &nn->children);
+  const void *const kept[] = {&nn->children, &nn->child_array};
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+    if (lua_rawgetp(L, -1, kept[i]) != LUA_TNIL) {
+      lua_pushnil(L);
+      lua_rawsetp(L, -3, kept[i]);
+    }
+    lua_pop(L, 1);
   }
-  lua_pop(L, 2);
+  lua_pop(L, 1);
 }
 
 /* ---- for hosts in C ---- */

@@ -38,8 +38,8 @@ typedef struct luc_l_nn {
   char members_meta, registered_meta;
   /* … and of every peer's table: hook functions by id (the registry has every
    * module's under `hooks`); {before, after, anchor, plain} for the Lua driver; what
-   * core.nn._slots gives of the children. */
-  char hooks, hook_lists, children;
+   * core.nn._slots gives of the children; what core.nn._pairs walks. */
+  char hooks, hook_lists, children, child_array;
 } luc_l_nn;
 
 /* A class: uservalue 1 is its table, 2 to 4 the metatables of its instances (ORDER CALL). */
@@ -104,7 +104,8 @@ enum {
   LUC_L_OWN_NAMED_MEMBERS = 1 << 6,
   LUC_L_OWN_PARAMETERS = 1 << 7,
   LUC_L_OWN_INDEX = 1 << 8,
-  LUC_L_OWN_LEN = 1 << 9
+  LUC_L_OWN_LEN = 1 << 9,
+  LUC_L_OWN_PAIRS = 1 << 10
 };
 uint32_t luc_l_overrides_of(const luc_module *m);
 /* Does a module below m have its own? */
@@ -177,6 +178,8 @@ void luc_l_open_clone(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_module_tree.c: methods ---- */
 
+/* pairs(list): positions and modules. */
+int luc_l_module_pairs(lua_State *L);
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn);
 void luc_l_open_lazy(lua_State *L, luc_l_nn *nn);
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);

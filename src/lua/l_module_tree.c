@@ -47,6 +47,36 @@ static int slots_of(lua_State *L) {
   return 1;
 }
 
+static int next_child(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  return lua_next(L, 1) ? 2 : 0;
+}
+
+/* core.nn._pairs(list): an iterator of positions and modules; empty slots are passed over. It walks
+ * an array of the modules that is kept until they change. */
+int luc_l_module_pairs(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "pairs");
+  lua_settop(L, 1);
+  lua_pushcfunction(L, next_child);
+  lua_getiuservalue(L, 1, 1);
+  if (lua_rawgetp(L, 3, &peer->nn->child_array) == LUA_TNIL) {
+    const luc_map *map = &peer->m->slots[LUC_SLOT_CHILD];
+    luc_map_entry *e;
+    lua_createtable(L, (int)map->count, 0); /* all in its array part, which is walked in order */
+    lua_Integer n = 0;
+    for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
+      luc_l_pushmodule(L, peer->nn, e->value);
+      lua_rawseti(L, 5, ++n);
+    }
+    lua_pushvalue(L, 5);
+    lua_rawsetp(L, 3, &peer->nn->child_array);
+  }
+  lua_replace(L, 3);
+  lua_settop(L, 3);
+  return 2;
+}
+
 /* The modules at 2 with their names (at 3, or numbers), as arrays that live on the stack. */
 typedef struct child_list {
   int n;
@@ -588,6 +618,7 @@ static const luaL_Reg functions[] = {{"_visit", visit},
                                      {"_has_entry", has_entry},
                                      {"_numbered", numbered},
                                      {"_slots", slots_of},
+                                     {"_pairs", luc_l_module_pairs},
                                      {"is_pure", is_pure},
                                      {"is_parameter", is_parameter},
                                      {"is_buffer", is_buffer},

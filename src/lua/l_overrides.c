@@ -17,6 +17,7 @@ static const char *const names[] = {
     "parameters",
     "__index",
     "__len",
+    "__pairs",
     "buffers",
     "children",
     "modules",

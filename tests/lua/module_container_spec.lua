@@ -260,6 +260,14 @@ describe("Sequential", function()
     assert.are.equal(2, #b)
     assert.are.same({1, 3}, b(lucerna.ones(1, 3)):size())
     assert.is_true(nn.isinstance(b[{1, 1}], Block))
+    local seen = {}
+    for i, m in pairs(b) do seen[i] = m:_get_name() end
+    assert.are.same({"Linear", "ReLU"}, seen)
+    function Block:__pairs() return nn.Sequential.__pairs(self) end
+    local step, list = pairs(b)
+    assert.is_true(rawequal(b[1], select(2, step(list))))
+    function Block.__pairs() return next, {a = 1} end
+    for key in pairs(b) do assert.are.equal("a", key) end
   end)
 end)
 

@@ -271,17 +271,8 @@ function List:pop(index)
   return found
 end
 
-local function next_module(flat, i)
-  local module
-  repeat
-    i = i + 1
-    module = flat[2 * i]
-  until module ~= false
-  if module then return i, module end
-end
-
 -- Positions and modules; empty slots are passed over.
-function List:__pairs() return next_module, core._slots(self, 2), 0 end
+List.__pairs = core._pairs
 
 -- ---- Sequential ----
 
@@ -434,10 +425,7 @@ function container.dictionary(entries, empty)
   end
 
   --- contains(key): Python's `in`.
-  function Dict:contains(key)
-    container.check_self(self, "contains")
-    return core._has_entry(self, key)
-  end
+  Dict.contains = core._has_entry
 
   --- pop(key): removes the entry and returns its value.
   function Dict:pop(key)
