@@ -83,73 +83,83 @@ local function names_in(net)
   return modules, held
 end
 
--- Follows a run. Tensors are told apart by address, so all of them are kept until the end.
+-- What is known while a net runs. Tensors are told apart by address, so all that were met are kept.
+local function new_run(net, graph)
+  local modules, held = names_in(net)
+  return { graph = graph, modules = modules, held = held, sources = {}, kept = {}, calls = {},
+    stack = { graph.top } }
+end
+
+local function made_by(run, t, node)
+  table.insert(run.kept, t)
+  run.sources[core._address(t)] = node
+  return node
+end
+
+-- The node a tensor comes from; one that nobody made is a leaf where it is first used.
+local function source(run, t)
+  local at = core._address(t)
+  if run.sources[at] then return run.sources[at] end
+  local kind, name = table.unpack(run.held[at] or { "constant" })
+  local label = (name and name .. "\n" or "") .. shape_text(t.shape)
+  return made_by(run, t, run.graph:node(run.stack[#run.stack], kind, label))
+end
+
+-- Calls f(t, label) for the tensors of a list, which are numbered if there are several.
+local function each_labelled(list, name, f)
+  local tensors = {}
+  trace.each_tensor(list, function(t) tensors[#tensors + 1] = t end)
+  for i, t in ipairs(tensors) do f(t, #tensors > 1 and name .. " " .. i or name) end
+end
+
+local function enter(run, m)
+  local calls, class = (run.calls[m] or 0) + 1, m:_get_name()
+  local label = run.modules[m] == "" and class or ("%s (%s)"):format(run.modules[m], class)
+  if calls > 1 then label = ("%s, call %d"):format(label, calls) end
+  local cluster = { label = label, items = {}, module = m }
+  run.calls[m] = calls
+  table.insert(run.stack[#run.stack].items, cluster)
+  run.stack[#run.stack + 1] = cluster
+end
+
+-- After an error inside it a module is left together with those that it had called.
+local function leave(run, m)
+  for i = #run.stack, 2, -1 do
+    if run.stack[i].module == m then
+      for k = #run.stack, i, -1 do run.stack[k] = nil end
+      return
+    end
+  end
+end
+
+local function operator(run, call)
+  local from = {}
+  trace.each_tensor(call.args, function(t) from[#from + 1] = { source(run, t), t.shape } end)
+  local node = run.graph:node(run.stack[#run.stack], "operator", call.name)
+  for _, edge in ipairs(from) do run.graph:edge(edge[1], node, edge[2]) end
+  trace.each_tensor(call.results, function(t) made_by(run, t, node) end)
+end
+
+-- What trace.run calls, to draw the run in a graph.
 local function follow(net, graph)
-  local modules, held
-  local sources, kept, calls = {}, {}, {}
-  local stack = { graph.top }
-
-  -- The node a tensor comes from; one that nobody made is a leaf where it is first used.
-  local function source(t)
-    local at = core._address(t)
-    kept[#kept + 1] = t
-    if not sources[at] then
-      local kind, name = table.unpack(held[at] or { "constant" })
-      local label = (name and name .. "\n" or "") .. shape_text(t.shape)
-      sources[at] = graph:node(stack[#stack], kind, label)
-    end
-    return sources[at]
-  end
-
-  local function put(list, kind, name)
-    local tensors = {}
-    trace.each_tensor(list, function(t) tensors[#tensors + 1] = t end)
-    for i, t in ipairs(tensors) do
-      local label = #tensors > 1 and name .. " " .. i or name
-      if kind == "input" then
-        kept[#kept + 1] = t
-        local node = graph:node(graph.top, kind, label .. "\n" .. shape_text(t.shape))
-        sources[core._address(t)] = node
-      else
-        local from = source(t)
-        graph:edge(from, graph:node(graph.top, kind, label), t.shape)
-      end
-    end
-  end
-
+  local run
   return {
     inputs = function(args)
-      modules, held = names_in(net)
-      put(args, "input", "input")
-    end,
-    outputs = function(results) put(results, "output", "output") end,
-    enter = function(m)
-      calls[m] = (calls[m] or 0) + 1
-      local class = m:_get_name()
-      local label = modules[m] == "" and class or ("%s (%s)"):format(modules[m], class)
-      if calls[m] > 1 then label = ("%s, call %d"):format(label, calls[m]) end
-      local cluster = { label = label, items = {}, module = m }
-      table.insert(stack[#stack].items, cluster)
-      stack[#stack + 1] = cluster
-    end,
-    leave = function(m)
-      for i = #stack, 2, -1 do
-        if stack[i].module == m then
-          for k = #stack, i, -1 do stack[k] = nil end
-          return
-        end
-      end
-    end,
-    call = function(call)
-      if call.depth > 0 then return end
-      local from = {}
-      trace.each_tensor(call.args, function(t) from[#from + 1] = { source(t), t.shape } end)
-      local node = graph:node(stack[#stack], "operator", call.name)
-      for _, edge in ipairs(from) do graph:edge(edge[1], node, edge[2]) end
-      trace.each_tensor(call.results, function(t)
-        kept[#kept + 1] = t
-        sources[core._address(t)] = node
+      run = new_run(net, graph)
+      each_labelled(args, "input", function(t, label)
+        made_by(run, t, graph:node(graph.top, "input", label .. "\n" .. shape_text(t.shape)))
       end)
+    end,
+    outputs = function(results)
+      each_labelled(results, "output", function(t, label)
+        local from = source(run, t)
+        graph:edge(from, graph:node(graph.top, "output", label), t.shape)
+      end)
+    end,
+    enter = function(m) enter(run, m) end,
+    leave = function(m) leave(run, m) end,
+    call = function(call)
+      if call.depth == 0 then operator(run, call) end
     end,
   }
 end
