@@ -313,6 +313,9 @@ static luc_tensor *all_slopes(luc_formula *f, luc_backward *b, double p) {
 
 luc_status luc__grad_cdist(luc_context *ctx, luc_backward *b) {
   double p = luc_as_double(&b->args[2]);
+  for (int i = 0; i < 2 && p == 0; i++)
+    if (luc__needs(b, i))
+      LUC_TRY(luc__unary(ctx, LUC_OP_zeros_like, b->args[i].as.tensor, &b->gin[i]));
   if (p == 0) return LUC_OK;
   if (p == 2) return grad_euclidean(ctx, b);
   luc_dtype dtype = b->results[0]->dtype;

@@ -283,13 +283,13 @@ static luc_status difference_loss(luc_context *ctx, difference_kind kind, luc_va
   return luc__f_result(&f, luc__loss_reduced(&f, loss, (int)args[2].as.i), out);
 }
 
-/* d * slope below the knee, straight from there on, where the second derivative is 0. */
+/* d * slope below the knee, NaN too; straight from there on, where the second derivative is 0. */
 static luc_tensor *knee_slope(luc_formula *f, luc_tensor *d, const luc_ew_params *knee) {
   double at = knee->f[0], slope = knee->f[1];
-  luc_tensor *below = luc__fs(f, LUC_OP_lt, luc__f1(f, LUC_OP_abs, d), at);
+  luc_tensor *above = luc__fs(f, LUC_OP_ge, luc__f1(f, LUC_OP_abs, d), at);
   luc_tensor *low = luc__fs(f, LUC_OP_mul, d, slope / at);
   luc_tensor *high = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_sign, d), slope);
-  return luc__f_where(f, below, low, high);
+  return luc__f_where(f, above, high, low);
 }
 
 /* The gradient by the input, in operators that have gradients themselves. */

@@ -216,7 +216,7 @@ luc_status luc__grad_sgn(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_angle(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *z = input(b);
-  if (!luc__dtype_is_complex(z->dtype)) return LUC_OK;
+  if (!luc__dtype_is_complex(z->dtype)) return luc__grad_forget(ctx, b);
   luc_tensor *re = luc__f1(&f, LUC_OP_real, z), *im = luc__f1(&f, LUC_OP_imag, z);
   luc_tensor *turned = luc__f2(&f, LUC_OP_complex, luc__f1(&f, LUC_OP_neg, im), re);
   luc_tensor *square = luc__f1(&f, LUC_OP_square, luc__f1(&f, LUC_OP_abs, z));

@@ -129,7 +129,7 @@ describe("backward", function()
   end)
 
   it("is zero, not missing, of steps", function()
-    for _, name in ipairs { "floor", "ceil", "trunc", "round", "sign", "sgn" } do
+    for _, name in ipairs { "floor", "ceil", "trunc", "round", "sign", "sgn", "angle" } do
       local x = leaf { 1.5, -2 }
       x[name](x):sum():backward()
       assert.same({ 0.0, 0.0 }, x.grad:tolist(), name)

@@ -211,6 +211,26 @@ describe("linear", function()
   end)
 end)
 
+describe("gradients of distances", function()
+  it("with a knee are NaN where they are", function()
+    for _, name in ipairs {"huber_loss", "smooth_l1_loss"} do
+      for _, again in ipairs {false, true} do
+        local x = lucerna.tensor({0 / 0, 0.5, -3, 1 / 0}):requires_grad_()
+        local y = F[name](x, lucerna.zeros(4), {reduction = "sum"})
+        local slope = autograd.grad(y, x, {create_graph = again}):tolist()
+        assert.is_true(slope[1] ~= slope[1], name)
+        assert.same({0.5, -1, 1}, {table.unpack(slope, 2)}, name)
+      end
+    end
+  end)
+
+  it("that only count differences are zeros", function()
+    local x = lucerna.tensor({{1.0, 2}, {1, 3}}):requires_grad_()
+    lucerna.cdist(x, x, 0):sum():backward()
+    assert.same({{0, 0}, {0, 0}}, x.grad:tolist())
+  end)
+end)
+
 -- Each line is a wrong call and what it must say.
 describe("a wrong call says what is wrong:", function()
   local function z(...) return lucerna.zeros(...) end
