@@ -10,7 +10,7 @@
 
 /* Rows of LONG bytes go by the kernel: memcpy's instruction for them crawls where both sides lie
  * nearly alike in their pages. */
-enum { GRAIN = 1 << 14, SHORT = 4, LONG = 1 << 12 };
+enum { GRAIN = 1 << 14, SHORT = 9, LONG = 1 << 12 };
 /* Elements that a row takes as long as, beside its own. */
 enum { ROW = 16 };
 
