@@ -35,7 +35,7 @@ static luc_status run_as(luc_context *ctx, luc_activation kind, luc_dtype dtype,
   const luc_tensor *x = args[0].as.tensor;
   const luc_ew_params p = params(args);
   luc_tensor *y;
-  if (kind == LUC_ACT_logsigmoid) /* PyTorch's has rows */
+  if (kind == LUC_ACT_logsigmoid) /* PyTorch's logsigmoid gives contiguous rows */
     LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
   else
     LUC_TRY(result_like(ctx, out, dtype, 1, &x, &y));
@@ -52,7 +52,7 @@ static luc_status run_kernel(luc_context *ctx, luc_activation kind, params_fn pa
   return run_as(ctx, kind, x->dtype, params, args, out);
 }
 
-/* Those that are comparisons keep integers. */
+/* Activations that only compare and choose work on integers as well. */
 static luc_status run_limits(luc_context *ctx, luc_activation kind, params_fn params,
                              luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
@@ -60,7 +60,7 @@ static luc_status run_limits(luc_context *ctx, luc_activation kind, params_fn pa
   return run_as(ctx, kind, x->dtype, params, args, out);
 }
 
-/* Those that PyTorch composes of operators give reals for integers. */
+/* Activations that PyTorch composes of other operators turn integers into reals. */
 static luc_status run_composed(luc_context *ctx, luc_activation kind, luc_value *args,
                                luc_value *out) {
   luc_tensor *x = args[0].as.tensor;

@@ -15,7 +15,7 @@ typedef struct plan {
   int ndim; /* the result's */
   int64_t sizes[LUC_MAX_DIMS];
   luc_tensor *table;           /* offsets, or the values of the only index */
-  luc_positions positions;     /* in it */
+  luc_positions positions;     /* the positions in that table */
   int64_t stride;              /* their dimension's */
   luc_index_dims outer, inner; /* sizes and indexed strides filled in */
 } plan;
@@ -105,7 +105,8 @@ static luc_status broadcast_indices(luc_context *ctx, const luc_tensor *self, pl
   return LUC_OK;
 }
 
-/* Adds up the offsets of all indices; of a single one its values do. */
+/* The table of element offsets, summed over all indices. A single index needs none: its values are
+ * used with the dimension's stride. */
 static luc_status make_table(luc_context *ctx, const luc_tensor *self, const luc_tensor *written,
                              plan *p) {
   const int64_t n = luc__product(p->b_ndim, p->b_sizes);
@@ -180,7 +181,7 @@ static luc_status make_plan(luc_context *ctx, const luc_tensor *self, const luc_
   return make_shape(ctx, self, p);
 }
 
-/* Can the broadcast dimensions of `dense` be walked with one step? */
+/* Do the broadcast dimensions of `dense` lie so evenly that one step leads through all of them? */
 static bool one_step(const plan *p, const luc_tensor *dense, int64_t *step) {
   *step = 0;
   int64_t expected = 0;
@@ -236,7 +237,8 @@ luc_status luc__grad_index(luc_context *ctx, luc_backward *b) {
   return luc__grad_into_zeros(ctx, b, LUC_OP_index_put, b->args[1], g, luc_v_bool(true));
 }
 
-/* values with the result's sizes, apart from self's memory, walkable with one step. */
+/* Broadcasts values to the result's sizes; copies them if they share memory with self or cannot be
+ * walked with one step. */
 static luc_status spread_values(luc_context *ctx, const plan *p, luc_tensor *self,
                                 luc_tensor *values, luc_tensor **out, int64_t *step) {
   luc_tensor *wide;
@@ -309,7 +311,8 @@ done:
   return status;
 }
 
-/* What is at the places; ones before its shape, as many as values had. */
+/* The gradient of values: that of the result at the indexed places. values may have had more
+ * leading dimensions, of size 1. */
 static luc_status values_gradient(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS];

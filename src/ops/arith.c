@@ -192,7 +192,7 @@ LUC_RUN_BY(floor_divide, divide, LUC_EW_div_floor)
 LUC_RUN_BY(remainder, divide, LUC_EW_remainder)
 LUC_RUN_BY(fmod, divide, LUC_EW_fmod)
 
-/* a - b * q with q flat: 1 and -q. */
+/* The gradient of a - b * q, where q is a step function: g for a, -g * q for b. */
 static luc_status grad_rest(luc_context *ctx, luc_backward *b, const char *mode) {
   luc_formula f = luc__formula(ctx);
   if (luc__needs(b, 0)) b->gin[0] = luc__retain(b->gout[0]);

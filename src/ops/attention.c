@@ -31,8 +31,8 @@ static luc_tensor *fill_where(luc_formula *f, luc_tensor *t, luc_tensor *where, 
                      LUC_ARGS(luc_v_tensor(t), luc_v_tensor(where), luc_v_float(value)));
 }
 
-/* What every query takes of every key. Scores of queries that see no key are zero instead of -inf
- * on the way, so that their gradients are no NaN. */
+/* softmax(scores): how much each query takes of each key. The scores of a query that sees no key
+ * are set to 0 before it, for of -inf alone softmax and its gradient are NaN. */
 static luc_tensor *attention_weights(luc_formula *f, const weights *w) {
   luc_tensor *scores = luc__f2(f, LUC_OP_matmul, luc__fs(f, LUC_OP_mul, w->q, w->scale),
                                luc__f_transpose(f, w->k, -2, -1));

@@ -4,7 +4,8 @@
 
 #include "lucerna/autograd.h"
 
-/* WHOLE: what PyTorch computes in one piece and we by operators of these lists is left alone. */
+/* WHOLE: made here of operators that are on these lists, but one kernel in PyTorch, which casts
+ * nothing: it runs with autocast off. */
 typedef enum policy { AS_GIVEN, LOWER, FULL, WIDEST, WHOLE } policy;
 
 static const uint8_t policies[LUC_NUM_OPS] = {
@@ -189,7 +190,8 @@ static luc_status convert(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_
   return luc__op1(ctx, LUC_OP_to_copy, out, LUC_ARGS(luc_v_tensor(t), luc_v_dtype(dtype)));
 }
 
-/* A weight is a leaf of float32 that collects a gradient; its memory's version tells a step. */
+/* Is t a weight, whose cast is kept? It is a float32 leaf that requires grad; an optimizer's step
+ * raises its memory's version, which ends the cast. */
 static bool is_weight(const luc_context *ctx, luc_tensor *t) {
   return ctx->autocast_cache && ctx->grad_mode && t->requires_grad && !t->inner &&
          t->dtype == LUC_FLOAT32 && luc_tensor_is_leaf(t);

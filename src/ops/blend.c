@@ -70,7 +70,7 @@ static luc_tensor *power_by_base(luc_formula *f, luc_backward *b) {
   return luc__f_where(f, of(f, LUC_OP_eq, s, luc_v_int(0)), NULL, whole);
 }
 
-/* The same for complex powers: the exponent is not negative where it is real and is not. */
+/* The same for complex powers; an exponent counts as not negative if it is real and at least 0. */
 static luc_tensor *complex_by_exponent(luc_formula *f, luc_backward *b) {
   luc_value x = b->args[0], s = b->args[1];
   luc_tensor *y = b->results[0], *base = luc_as_tensor(&x), *exponent = s.as.tensor;
@@ -113,7 +113,7 @@ luc_status luc__grad_pow(luc_context *ctx, luc_backward *b) {
 
 /* ---- clamp ---- */
 
-/* A bound that no integer of the dtype keeps within is refused. */
+/* Refuses a bound outside the dtype's range on the side where no integer could satisfy it. */
 static luc_status check_bound(luc_context *ctx, const luc_value *v, bool upper, luc_dtype dtype) {
   if (!v || luc_is_none(v) || luc_as_tensor(v) || !luc__dtype_is_int(dtype)) return LUC_OK;
   double bound = luc_as_double(v);
@@ -343,7 +343,7 @@ luc_status luc__grad_atan2(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* Each takes its share of the sum: 1 / (1 + base^(other - x)). */
+/* The slope by x is its share of the sum, 1 / (1 + base^(other - x)). */
 static luc_status grad_logaddexp(luc_context *ctx, luc_backward *b, double log_base) {
   luc_formula f = luc__formula(ctx);
   for (int p = 0; p < 2; p++) {

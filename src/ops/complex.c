@@ -82,7 +82,7 @@ luc_status luc__run_view_as_real(luc_context *ctx, luc_value *args, luc_value *o
   return luc__give(ctx, status, out, r);
 }
 
-/* Where the gradient is no pairs already, it becomes pairs. */
+/* The gradient becomes complex again: copied first if its pairs are not adjacent. */
 luc_status luc__grad_view_as_real(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *plain = luc__f1(&f, LUC_OP_contiguous, b->gout[0]);
@@ -98,7 +98,7 @@ luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value
             luc__dtype_name(t->dtype));
   LUC_CHECK(ctx, last >= 0 && t->sizes[last] == 2, LUC_ERR_SHAPE,
             "Tensor must have a last dimension of size 2");
-  bool empty = t->numel == 0; /* which has any strides */
+  bool empty = t->numel == 0; /* its strides mean nothing */
   LUC_CHECK(ctx, empty || t->strides[last] == 1, LUC_ERR_SHAPE,
             "Tensor must have a last dimension with stride 1");
   for (int d = 0; d < last; d++) {
@@ -147,7 +147,7 @@ luc_status luc__grad_imag(luc_context *ctx, luc_backward *b) {
 
 /* ---- the conjugate ---- */
 
-/* In place of a complex tensor, or a new one. */
+/* Writes the conjugate of t into the result, which is t itself in the in-place form. */
 static luc_status conjugate(luc_context *ctx, luc_tensor *t, luc_value *out) {
   luc_tensor *r;
   const luc_ew_input in = {.t = t};

@@ -28,7 +28,8 @@ static luc_status doubles(luc_context *ctx, luc_tensor *t, int ndim, const int64
   return status;
 }
 
-/* An element of a result from those of the parameters; single: the results are floats. */
+/* Draws one element, given those of the parameters at its place. single: the result is float32 or
+ * shorter. */
 typedef double (*element_fn)(luc_generator *gen, const double *x, bool single);
 
 enum { PARAMETERS = 3 };
@@ -51,7 +52,7 @@ done:
   return status;
 }
 
-/* Of n parameters, the results of the size and dtype of t. */
+/* Draws a result with t's sizes and dtype from n parameters. */
 static luc_status run(luc_context *ctx, luc_generator *gen, const luc_value *params, int n,
                       const luc_tensor *t, element_fn element, luc_value *out) {
   luc_tensor *drawn;

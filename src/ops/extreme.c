@@ -44,7 +44,8 @@ luc_status luc__run_aminmax(luc_context *ctx, luc_value *args, luc_value *out) {
   return run_over_dims(ctx, LUC_RD_max, args, &out[1]);
 }
 
-/* Shared evenly by all that equal y, NaN by NaN. */
+/* The gradient, shared evenly by all elements that equal the result y; if that is NaN, by the
+ * NaNs. */
 static luc_tensor *tie_gradient(luc_formula *f, luc_backward *b, luc_tensor *g, luc_tensor *y,
                                 const luc_value *dim, bool keepdim) {
   luc_tensor *kept_g = luc__f_unreduce(f, b, g, dim, keepdim);
@@ -78,7 +79,7 @@ luc_status luc__grad_aminmax(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, total, &b->gin[0]);
 }
 
-/* Of max, min, median and nanmedian. */
+/* Serves max, min, median and nanmedian. */
 luc_status luc__grad_max(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_value none = luc_v_none();
@@ -88,7 +89,7 @@ luc_status luc__grad_max(luc_context *ctx, luc_backward *b) {
 
 /* ---- values and positions along one dimension ---- */
 
-/* positions NULL or values NULL: not wanted. */
+/* Either of positions and values may be NULL: not wanted. */
 static luc_status locate(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_value *dim,
                          bool keepdim, luc_value *values, luc_value *positions) {
   luc_dims dims;

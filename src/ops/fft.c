@@ -244,7 +244,7 @@ static luc_status check_kind(luc_context *ctx, const luc_tensor *t, domain kind,
   return LUC_OK;
 }
 
-/* What goes the other way than fft_real or fft_back conjugates. */
+/* hfft and ihfft go the other way than the rows fft_back and fft_real, so they conjugate. */
 static luc_tensor *transform(luc_formula *f, domain kind, bool forward, luc_tensor *t,
                              const lengths *l, double scale) {
   luc_value dims = luc_v_ints(l->dims, l->count), by = luc_v_float(scale);

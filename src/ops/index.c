@@ -7,7 +7,8 @@
 
 /* ---- one dimension ---- */
 
-/* The positions in index (a vector or single number) along dim of t, which `target` is written. */
+/* Reads index, a vector or one number, as positions along t's dimension dim. target: the tensor
+ * that will be written at them, or NULL. */
 static luc_status row_positions(luc_context *ctx, const luc_tensor *t, int dim, luc_tensor *index,
                                 bool negative, const luc_tensor *target, luc_positions *p,
                                 luc_tensor **values) {
@@ -17,8 +18,8 @@ static luc_status row_positions(luc_context *ctx, const luc_tensor *t, int dim, 
   return luc__positions(ctx, index, t->ndim ? t->sizes[dim] : 1, negative, target, p, values);
 }
 
-/* Moves between t at the positions along dim and `dense`, whose dim counts those places.
- * dense NULL: its strides are all 0 and `value` is its memory. */
+/* Moves rows between t, at these positions along dim, and dense, which has one for each position.
+ * Without dense every element is *value. */
 static luc_status move_rows(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
                             const luc_positions *p, luc_tensor *dense, void *value, bool fresh) {
   luc_index_job job = {.op = op,
@@ -132,13 +133,13 @@ done:
   return status;
 }
 
-/* The part of gout that was put in: gout at the positions. */
+/* The gradient of what was written: that of the result at the positions. */
 static luc_status select_gradient(luc_context *ctx, luc_backward *b, luc_tensor **out) {
   return luc__op1(ctx, LUC_OP_index_select, out,
                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2]));
 }
 
-/* The part of gout that is self's: 0 at the positions. */
+/* The gradient of self: that of the result, with 0 at the positions that were overwritten. */
 static luc_status clear_gradient(luc_context *ctx, luc_backward *b, luc_tensor **out) {
   return luc__op1(ctx, LUC_OP_index_fill, out,
                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2], luc_v_int(0)));

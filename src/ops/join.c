@@ -58,7 +58,7 @@ static luc_status check_join(luc_context *ctx, const luc_value *list, int64_t di
   return LUC_OK;
 }
 
-/* t's elements go to r at `start` along dim. */
+/* Copies t into r, where it begins at `start` along dim. */
 static luc_status put_part(luc_context *ctx, luc_tensor *r, luc_tensor *t, int dim, int64_t start) {
   luc_tensor *part;
   LUC_TRY(luc__tensor_view(ctx, r, t->ndim, t->sizes, r->strides,
@@ -71,13 +71,13 @@ static luc_status put_part(luc_context *ctx, luc_tensor *r, luc_tensor *t, int d
 /* Parts that are blocks of memory: a row of the result is a stretch of each, one after another. */
 typedef struct join_job {
   luc_tensor **parts;
-  const int64_t *starts; /* along dim; NULL: one index each */
+  const int64_t *starts; /* where each part begins along dim; NULL: part i at index i */
   char *to;
-  int64_t inner, row; /* bytes of one index along dim, and of all */
+  int64_t inner, row; /* bytes of one index along dim, and of one row: all indices */
   int n;
   int64_t width;
   luc_runs_fn runs;
-  luc_move_fn move;          /* of bytes */
+  luc_move_fn move;          /* moves bytes */
   const luc_pairs_fn *pairs; /* of elements; the next, of pairs of them */
 } join_job;
 

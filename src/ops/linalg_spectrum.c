@@ -90,7 +90,7 @@ static void identities(luc_tensor *t) {
       luc__number_put(s.dtype == LUC_FLOAT32, t->data, (i * s.n + j) * s.n + j, 1);
 }
 
-/* Matrices [.., m, n] that a QR makes square soon. */
+/* Has the matrix so many more rows than columns that reducing it by QR first is faster? */
 static bool is_tall(int64_t m, int64_t n) {
   return n > 0 && m >= 2 * n;
 }
@@ -170,7 +170,7 @@ luc_status luc__grad_linalg_svd(luc_context *ctx, luc_backward *b) {
   luc_tensor *inner = turns(&f, u, s, vh, gu, gvh);
   if (gs) inner = luc__f_plus(&f, inner, luc__f1(&f, LUC_OP_diag_embed, gs));
   luc_tensor *left = luc__f_mm(&f, u, inner), *right = NULL;
-  if (m > k && gu) { /* what leaves the space of U */
+  if (m > k && gu) { /* the part of gU outside the space that U spans */
     luc_tensor *out = luc__f_mm(&f, u, luc__f_tm(&f, u, gu));
     out = luc__f2(&f, LUC_OP_sub, gu, out);
     left = luc__f_plus(&f, left, luc__f2(&f, LUC_OP_div, out, luc__f_unsqueeze(&f, s, -2)));
@@ -183,7 +183,7 @@ luc_status luc__grad_linalg_svd(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, luc__f_plus(&f, luc__f_mm(&f, left, vh), right), &b->gin[0]);
 }
 
-/* Thin factors, as steps of a formula. */
+/* U, S and Vh of the thin form, as steps of a formula. */
 static luc_tensor *thin(luc_formula *f, luc_tensor *a, luc_tensor **s, luc_tensor **vh) {
   luc_value r[3], args[] = {luc_v_tensor(a), luc_v_bool(false), luc_v_none()};
   *s = *vh = NULL;

@@ -17,7 +17,7 @@ static void move_masked(luc_context *ctx, luc_index_op op, luc_tensor *t, const 
   luc__index_run(ctx, &job);
 }
 
-/* self expanded to what it and mask broadcast to, copied; in place self itself. */
+/* The tensor to write: self in the in-place form, else a copy of it, broadcast with the mask. */
 static luc_status masked_target(luc_context *ctx, luc_tensor *self, luc_tensor *mask,
                                 luc_value *out, luc_tensor **target) {
   int ndim;
@@ -54,12 +54,12 @@ done:
   return status;
 }
 
-/* The part of gout under the mask, as a vector. */
+/* The elements of gout where the mask is true, as a vector. */
 static luc_status chosen(luc_context *ctx, luc_backward *b, luc_tensor **out) {
   return luc__op1(ctx, LUC_OP_masked_select, out, LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
 }
 
-/* gout with zeros under the mask. */
+/* gout with zeros where the mask is true. */
 static luc_status cleared(luc_context *ctx, luc_backward *b, luc_tensor **out) {
   return luc__op1(ctx, LUC_OP_masked_fill, out,
                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_int(0)));
@@ -72,7 +72,7 @@ luc_status luc__grad_masked_fill(luc_context *ctx, luc_backward *b) {
 
 /* ---- masked_select ---- */
 
-/* As the elements lie, without a table of places. */
+/* For elements and mask that lie alike: no table of places is needed. */
 static luc_status take_masked(luc_context *ctx, const luc_tensor *t, const luc_tensor *bits,
                               luc_tensor **out) {
   luc_mask m;

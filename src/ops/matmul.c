@@ -43,8 +43,8 @@ static luc_status plan_batch(luc_context *ctx, const luc_tensor *a, const luc_te
   return LUC_OK;
 }
 
-/* Joins batch dimensions that step evenly, and rows of all batches where B is shared, so that most
- * products are one call. */
+/* Merges batch dimensions that step evenly, and if all batches share B makes their rows one matrix:
+ * most products become one call. */
 static void plan_join(product *p) {
   luc_gemm *g = &p->gemm;
   while (p->nbatch > 0) {
@@ -131,7 +131,7 @@ static luc_status run_product(luc_context *ctx, const product *p, const luc_tens
   }
 }
 
-/* The dtype a product is computed in, as small integers wrap the same in int32. */
+/* The dtype to compute in. Small integers are computed in int32: cut to size they wrap the same. */
 static luc_status product_dtype(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
                                 luc_dtype *compute) {
   LUC_TRY(luc__match_dtype(ctx, "input", a, "other", b));
@@ -143,8 +143,8 @@ static luc_status product_dtype(luc_context *ctx, const luc_tensor *a, const luc
   return LUC_OK;
 }
 
-/* t itself where the GEMM reads it well, else a copy: of a vector or matrix with gaps, and of
- * columns apart where they are to be `adjacent`. */
+/* t itself if the GEMM reads it well, else a copy: if it has gaps, or if its columns should be
+ * `adjacent` and are not. */
 static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, bool adjacent,
                           luc_tensor **out) {
   const int64_t *step = t->strides + t->ndim - 1;
@@ -408,7 +408,7 @@ static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_
   return LUC_OK;
 }
 
-/* Of complex numbers and integers. */
+/* linear for dtypes without a kernel of its own: complex numbers and integers. */
 static luc_status linear_of_matmul(luc_context *ctx, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
                                    luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -431,7 +431,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   int ndim = input->ndim - 1;
   memcpy(sizes, input->sizes, (size_t)ndim * sizeof sizes[0]);
   if (weight->ndim == 2) sizes[ndim++] = features;
-  const bool lies = input->ndim == 2; /* others are rows once they are dense */
+  const bool lies = input->ndim == 2; /* inputs of other ranks become a matrix of rows by a copy */
   LUC_GO(luc__tensor_empty(ctx, compute, ndim, sizes, &y));
   if (bias && bias->numel != features) LUC_GO(luc__expand(ctx, bias, 1, &features, &wide));
   LUC_GO(luc__dense(ctx, wide ? wide : bias, compute, &b));

@@ -114,7 +114,8 @@ static luc_status run_truth(luc_context *ctx, luc_rd op, luc_value *args, luc_va
   luc_dtype result = t->dtype == LUC_UINT8 ? LUC_UINT8 : LUC_BOOL;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
-  if (args[1].kind == LUC_INTS && args[1].n == 0) luc__dims_shape(t, 0, false, &dims); /* none */
+  if (args[1].kind == LUC_INTS && args[1].n == 0)
+    luc__dims_shape(t, 0, false, &dims); /* an empty list: no dimension */
   return luc__reduce_to(ctx, op, t, &dims, t->dtype, result, 1, false, out);
 }
 
@@ -151,7 +152,8 @@ static double correction(const luc_value *unbiased, const luc_value *given) {
   return luc_is_none(given) ? (double)(unbiased->as.i != 0) : luc_as_double(given);
 }
 
-/* Of complex numbers it is the sum of those of their parts. */
+/* The variance of complex numbers is that of their real parts plus that of their imaginary
+ * parts. */
 static luc_status spread_parts(luc_context *ctx, luc_reduction_job *job, luc_tensor *mean) {
   const luc_tensor *in = job->in;
   luc_tensor part, mean_part, *other = NULL;

@@ -40,7 +40,7 @@ luc_status luc__dims(luc_context *ctx, const luc_tensor *t, const luc_value *dim
   return LUC_OK;
 }
 
-/* Sums of numbers, or of parts, into real numbers. */
+/* Sums real numbers, or the real or imaginary parts of complex ones. */
 static luc_status sum_reals(luc_context *ctx, const luc_tensor *t, const luc_dims *dims,
                             double divide, luc_tensor *r) {
   const luc_reduction_job job = {
@@ -57,7 +57,7 @@ static luc_tensor both_parts(const luc_tensor *t) {
   return parts;
 }
 
-/* Both parts at once where there is room for a dimension; a real number has no second one. */
+/* Sums both parts of complex numbers: in one call if a dimension for them fits. */
 static luc_status sum_parts(luc_context *ctx, luc_tensor *t, const luc_dims *dims, double divide,
                             luc_tensor *r) {
   luc_tensor in, to;
@@ -130,7 +130,7 @@ static luc_status reduce_complex(luc_context *ctx, luc_rd op, luc_tensor *t, con
   return op == LUC_RD_sum ? sum_parts(ctx, t, dims, divide, r) : multiply_rows(ctx, t, dims, r);
 }
 
-/* The extreme or the truth of one element each: a conversion. */
+/* Reductions of one element each by max, min, any or all, which only convert it. */
 static luc_status take_ones(luc_context *ctx, const luc_tensor *t, const luc_dims *dims,
                             luc_tensor *r) {
   luc_tensor ones = *t;

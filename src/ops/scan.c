@@ -86,7 +86,7 @@ LUC_GRAD_BY(cumsum, luc__grad_call, LUC_OP_reverse_cumsum, 2)
 
 LUC_GRAD_BY(reverse_cumsum, luc__grad_call, LUC_OP_cumsum, 2)
 
-/* Without zeros: the running sum of g * y from the end, over x. */
+/* Where x has no zeros: the running sum of g * y from the end, divided by x. */
 luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *y = b->results[0];

@@ -218,7 +218,7 @@ static luc_status reduction_of(luc_context *ctx, const luc_value *reduce, int *w
   return luc__choice(ctx, "reduce", "sum|prod|mean|amax|amin", reduce->as.string, which);
 }
 
-/* What changes no other value of this dtype. */
+/* The neutral element of the reduction, which leaves any value of this dtype as it is. */
 static luc_scalar neutral(int which, luc_dtype dtype) {
   if (which != AMAX && which != AMIN) return (luc_scalar){LUC_SCALAR_INT, {.i = which == PROD}};
   bool low = which == AMAX;
@@ -323,7 +323,7 @@ static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g,
                                       gathered(f, b, luc__f2(f, LUC_OP_mul, g, result)), divisor))};
 }
 
-/* Evenly among all that are the extreme. */
+/* The gradient is shared evenly among all elements that equal the extreme. */
 static parts extreme_parts(luc_formula *f, const luc_backward *b, luc_tensor *g, luc_tensor *src) {
   luc_tensor *self = b->args[0].as.tensor, *result = b->results[0];
   luc_dtype dtype = self->dtype;
@@ -385,7 +385,7 @@ luc_status luc__run_index_reduce(luc_context *ctx, luc_value *args, luc_value *o
       out);
 }
 
-/* gout at the index's places. */
+/* The gradient of src: that of the result at the index's places. */
 static luc_status source_gradient(luc_context *ctx, luc_backward *b) {
   luc_tensor *part;
   if (!luc__needs(b, 3)) return LUC_OK;

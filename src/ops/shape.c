@@ -47,7 +47,7 @@ LUC_RUN_BY(fliplr, flip_dim, 1)
 
 LUC_GRAD_BY(flip, luc__grad_call, LUC_OP_flip, 2)
 
-/* `length` places along dim from `from` in src go to `to` in dst. */
+/* Copies `length` positions along dim, from `from` on in src, to `to` on in dst. */
 static luc_status move_run(luc_context *ctx, luc_tensor *dst, luc_tensor *src, int dim, int64_t to,
                            int64_t from, int64_t length) {
   luc_tensor *a = NULL, *b = NULL;
@@ -170,7 +170,7 @@ static luc_status repeat_dims(luc_context *ctx, luc_tensor *t, int first, int la
   memcpy(sizes, t->sizes, sizeof sizes);
   for (int d = t->ndim - 1; d >= last; d--) step *= sizes[d];
   for (int d = last - 1, at = n - 1; d >= first; step *= t->sizes[d--]) {
-    bool inmost = d == last - 1; /* with all behind it */
+    bool inmost = d == last - 1; /* together with all dimensions behind it */
     wide[at] = inmost ? sizes[d] * step : sizes[d];
     steps[at--] = inmost ? 1 : step;
     wide[at] = times[d];
@@ -321,7 +321,7 @@ static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeat
       &f, luc__f_call(&f, LUC_OP_index_select, LUC_ARGS(from, luc_v_int(dim), positions)), out);
 }
 
-/* Every element as often: a new dimension beside dim, expanded, in memory of its own. */
+/* Every element repeated equally often: a new dimension beside dim is expanded, then copied. */
 static luc_status interleave_evenly(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_formula f = luc__formula(ctx);

@@ -8,7 +8,8 @@
 
 /* ---- softmax, log_softmax: (input, dim, dtype) ---- */
 
-/* F.softmax without dim: the first for 0, 1 and 3 dimensions, else the second. */
+/* The dimension F.softmax takes when none is given: the first for inputs of 0, 1 or 3 dimensions,
+ * else the second, as in PyTorch. */
 static luc_status find_dim(luc_context *ctx, const luc_value *v, int ndim, int *dim) {
   if (!luc_is_none(v)) return luc__dim_wrap(ctx, v->as.i, ndim, dim);
   *dim = ndim == 0 || ndim == 1 || ndim == 3 ? 0 : 1;
