@@ -218,7 +218,7 @@ end
 -- The function the core calls: (its own handle, a gradient per result) -> one per tensor input.
 local function make_backward(class, ctx, inputs, outputs, places)
   local shapes = { n = outputs.n }
-  for o = 1, outputs.n do
+  for o = 1, outputs.n > 1 and outputs.n or 0 do -- backward never runs without any gradient
     if is_tensor(outputs[o]) then
       shapes[o] = { shape = outputs[o].shape, dtype = outputs[o].dtype }
     end
@@ -271,16 +271,16 @@ local function separate(inputs, outputs)
   end
 end
 
+local function any_batched(list)
+  for k = 1, list.n do
+    if is_tensor(list[k]) and core._unbatched(list[k]) ~= nil then return true end
+  end
+end
+
 -- Under vmap the graph is that of what batched tensors hide. Returns ways there and back, and the
 -- levels to be entered again by backward; nil where nothing is batched.
 local function levels_of(inputs, outputs)
-  local batched = false
-  for _, list in ipairs { inputs, outputs } do
-    for k = 1, list.n do
-      batched = batched or (is_tensor(list[k]) and core._unbatched(list[k]) ~= nil)
-    end
-  end
-  if not batched then return nil end
+  if not any_batched(inputs) and not any_batched(outputs) then return nil end
   local levels = require "lucerna.func.levels"
   local entered = levels.entered()
   return {
@@ -305,13 +305,13 @@ end
 -- Results of the function are those outputs that are tensors and not marked.
 local function record(class, ctx, inputs, outputs)
   separate(inputs, outputs)
-  local marked = ctx._non_differentiable or {}
+  local marked = ctx._non_differentiable
   local tensors, results, places = {}, {}, {}
   for i = 1, inputs.n do
     if is_tensor(inputs[i]) then tensors[#tensors + 1] = inputs[i] end
   end
   for o = 1, outputs.n do
-    if is_tensor(outputs[o]) and not marked[outputs[o]] then
+    if is_tensor(outputs[o]) and not (marked and marked[outputs[o]]) then
       results[#results + 1], places[#places + 1] = outputs[o], o
     end
   end
