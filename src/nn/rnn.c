@@ -232,7 +232,7 @@ static luc_status check_input(luc_context *ctx, const call *c, const luc_tensor 
             packed ? "%s: input must have 2 dimensions, got %d"
                    : "%s: Expected input to be 2D or 3D, got %dD instead",
             who, x->ndim);
-  LUC_CHECK(ctx, x->dtype == weight->dtype, LUC_ERR_TYPE,
+  LUC_CHECK(ctx, x->dtype == weight->dtype || ctx->autocast, LUC_ERR_TYPE,
             "%s: input must have the type %s, got type %s", who, luc__dtype_name(weight->dtype),
             luc__dtype_name(x->dtype));
   LUC_CHECK(ctx, x->sizes[x->ndim - 1] == c->s.input, LUC_ERR_SHAPE,

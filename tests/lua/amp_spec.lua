@@ -110,6 +110,16 @@ describe("autocast", function()
     end
   end)
 
+  it("takes halves into recurrent layers of float32, as they come from the layer before", function()
+    local net = nn.Sequential(nn.Linear(6, 6), nn.LSTM(6, 3))
+    local y, state = lucerna.autocast("cpu", net, lucerna.randn(2, 6))
+    assert.same({bfloat16, bfloat16}, {y.dtype, state[2].dtype})
+    assert.matches("must have the type float32, got type bfloat16",
+      message(net[2], lucerna.randn(2, 6):to(bfloat16)))
+    local doubles = lucerna.randn(2, 6):double()
+    assert.matches("float64", message(lucerna.autocast, "cpu", net[2], doubles))
+  end)
+
   it("casts a weight once, until the region ends or the weight changes", function()
     lucerna.autocast(function()
       local first = layer(x)
