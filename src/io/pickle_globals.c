@@ -27,7 +27,7 @@ enum {
 typedef struct named {
   const char *module, *name;
   int role;
-  const char *why; /* of what is unsupported */
+  const char *why; /* what to name in the error of an unsupported one */
 } named;
 
 static const named globals[] = {

@@ -105,7 +105,7 @@ static void flush_bytes(png_structp png) {
   (void)png;
 }
 
-/* Ends a call of libpng's with a failure of ours. */
+/* Leaves libpng by its error jump, because something of ours has failed. */
 static void stop(work *w, luc_status status) {
   w->status = status;
   if (status != LUC_OK) png_error(w->png, "");
@@ -131,7 +131,8 @@ static void choose_chunks(png_structp png) {
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
   png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-  png_set_crc_action(png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE); /* a fuzzer guesses none */
+  png_set_crc_action(png, PNG_CRC_QUIET_USE,
+                     PNG_CRC_QUIET_USE); /* a fuzzer cannot guess checksums */
 #endif
 }
 
@@ -198,7 +199,7 @@ static void read_rows(work *w, int passes) {
   png_read_end(w->png, NULL);
 }
 
-/* libpng's errors come back here. */
+/* libpng's errors jump back into this function. */
 static luc_status read_image(work *w, luc_image_mode mode) {
   if (setjmp(png_jmpbuf(w->png))) return w->status;
   png_set_read_fn(w->png, w, read_bytes);

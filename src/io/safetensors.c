@@ -10,7 +10,7 @@
 
 static const char who[] = "safetensors";
 
-/* The format's others: a good file that cannot be read here. */
+/* Dtypes of the format that Lucerna lacks: a file with them is valid but cannot be read here. */
 static const char *const elsewhere[] = {"F4", "F6_E2M3", "F6_E3M2"};
 
 typedef luc_safetensors_entry entry;
@@ -272,7 +272,7 @@ done:
 /* Bytes of a tensor read ahead, so that short runs of elements do not each ask the system. */
 typedef struct window {
   const luc_safetensors *f;
-  uint64_t begin, end; /* of what is in `bytes`, in the file */
+  uint64_t begin, end; /* the range of the file that is in `bytes` */
   uint64_t last;       /* the tensor's end */
   char bytes[1 << 14];
 } window;

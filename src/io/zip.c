@@ -298,7 +298,7 @@ luc_status luc__zip_read(const luc_zip *zip, const luc_zip_entry *e, void *to) {
     crc = luc__crc32(0, to, (size_t)e->size);
   }
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-  crc = e->crc; /* a fuzzer guesses none */
+  crc = e->crc; /* a fuzzer cannot guess checksums */
 #endif
   LUC_CHECK(zip->ctx, crc == e->crc, LUC_ERR_IO,
             "%s: the zip archive is damaged (the checksum of '%.100s' is wrong)", zip->who,

@@ -36,7 +36,7 @@ static luc_status check_sizes(luc_context *ctx, const luc_module *m) {
   return LUC_OK;
 }
 
-/* A matrix as a parameter of its name, or (rows 0) an empty slot. */
+/* Registers a new matrix as the parameter of this name; with rows 0 the slot stays empty. */
 static luc_status add_matrix(luc_context *ctx, luc_module *m, const char *name, int64_t rows,
                              int64_t columns) {
   int64_t sizes[2] = {rows, columns};
@@ -121,7 +121,7 @@ typedef struct call {
   const char *who;
   luc_formula f;
   luc_tensor *q, *k, *v;      /* [length, batch, features] or [batch, length, features] */
-  int length, batch;          /* these dimensions */
+  int length, batch;          /* the positions of these two dimensions */
   luc_tensor *mask, *padding; /* added to scores, or NULL: broadcast to [n, heads, l, s] */
   bool batched, weights, causal;
   int64_t l, s, n, e, heads; /* s: keys, those that are added too */
@@ -215,7 +215,7 @@ static luc_status check_masks(const call *c, const luc_value *args) {
 
 /* ---- its steps ---- */
 
-/* A sequence with its batch. */
+/* Gives a sequence without a batch a batch of 1. */
 static luc_tensor *sequence(call *c, luc_tensor *t) {
   return c->batched ? t : luc__f_unsqueeze(&c->f, t, 1);
 }
@@ -225,7 +225,8 @@ static luc_tensor *f_linear(call *c, luc_tensor *x, luc_tensor *weight, luc_tens
                      LUC_ARGS(luc_v_tensor(x), luc_v_tensor(weight), luc_v_tensor(bias)));
 }
 
-/* Query's, key's and value's parts of t, one after another along dim; NULL has none. */
+/* Splits t, which holds the parts of query, key and value one after another along dim. A NULL t
+ * gives NULLs. */
 static void split(call *c, luc_tensor *t, int64_t dim, luc_tensor **parts) {
   const int64_t sizes[3] = {c->e, c->e, c->e};
   luc_value list;
@@ -237,7 +238,7 @@ static void split(call *c, luc_tensor *t, int64_t dim, luc_tensor **parts) {
   luc__value_release(c->ctx, &list);
 }
 
-/* One product where all three are one sequence. */
+/* Projects query, key and value, in one product if all three are the same sequence. */
 static luc_status project(call *c, bool one) {
   luc_context *ctx = c->ctx;
   luc_tensor *bias = luc__slot_tensor(c->m, "in_proj_bias", 12), **to[] = {&c->q, &c->k, &c->v};
@@ -260,7 +261,7 @@ static luc_status project(call *c, bool one) {
   return c->f.status;
 }
 
-/* True blocks. */
+/* Turns a boolean mask into one to add: -inf where it is true. */
 static luc_tensor *to_float(call *c, luc_tensor *mask) {
   if (mask == NULL || mask->dtype != LUC_BOOL) return mask;
   luc_value like = luc_v_tensor(mask), dtype = luc_v_dtype(c->q->dtype);

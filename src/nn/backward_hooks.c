@@ -6,13 +6,13 @@
 #include "nn/module.h"
 
 struct luc_hooked {
-  int refs; /* first, for own_anchor: the call, the two nodes, the node of old hooks */
+  int refs; /* first, for own_anchor; counts the call, its two nodes, that of old hooks */
   luc_module *m;
   luc_hook_lists lists;
   uint64_t anchor;
   int ninputs, noutputs;
-  uint32_t inputs, outputs; /* positions of tensors */
-  bool tracks_inputs;       /* the arguments' identity was recorded */
+  uint32_t inputs, outputs; /* bit i: argument (result) i is a tensor */
+  bool tracks_inputs;       /* the identity of the arguments is part of the graph */
   bool ready;               /* grad_output is known */
   luc_grads grad_output;
 };
@@ -96,7 +96,7 @@ static luc_status run_hooks(luc_context *ctx, const luc_hooked *h, int kind, luc
   return LUC_OK;
 }
 
-/* No argument requires grad: the hooks fire with what is there, which they cannot replace. */
+/* Where no argument requires grad the hooks fire as well, but cannot replace anything. */
 static luc_status run_without_inputs(luc_context *ctx, luc_hooked *h) {
   luc_module_hook *hook;
   for (int at = 0; (hook = luc__next_hook(&h->lists, LUC_HOOK_FULL_BACKWARD, &at)) != NULL;) {
@@ -149,7 +149,7 @@ static luc_status inputs_backward(luc_context *ctx, void *ud, luc_tensor *const 
   luc_hooked *h = ud;
   luc_grads g;
   (void)ngout;
-  if (!h->ready) { /* gradients that avoid the results, as in a second derivative */
+  if (!h->ready) { /* no gradient came through the results, as can be in a second derivative */
     for (int i = 0; i < ngin; i++) gin[i] = gout[i] != NULL ? luc_tensor_retain(gout[i]) : NULL;
     return LUC_OK;
   }

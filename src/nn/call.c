@@ -20,11 +20,11 @@ enum { ALL_OWNED = (1 << LUC_MAX_PARAMS) - 1 };
 typedef struct frame {
   luc_module *m;
   uint32_t position;    /* a chain's next child */
-  bool hooked;          /* what follows is in use */
+  bool hooked;          /* the members below are set */
   luc_hook_lists hooks; /* the lists the call began with */
-  int hooks_done;       /* places in them whose forward hooks have run */
+  int hooks_done;       /* how many of their hooks have been looked at for forward hooks */
   values *saved;        /* the arguments, kept for forward hooks */
-  luc_hooked *backward; /* of a module with backward hooks */
+  luc_hooked *backward; /* NULL: the module has no backward hooks */
 } frame;
 
 typedef struct run {
@@ -103,7 +103,7 @@ static luc_status run_pre_hooks(run *r, const frame *f) {
   return LUC_OK;
 }
 
-/* Passes what is there through the backward hooks' identity. */
+/* Passes the frame's arguments, or its results, through the identity function of backward hooks. */
 static luc_status wrap(run *r, const frame *f, bool outputs) {
   luc_value before[LUC_MAX_PARAMS];
   uint32_t replaced, ours = r->now.owned;
@@ -118,7 +118,7 @@ static luc_status wrap(run *r, const frame *f, bool outputs) {
   return status;
 }
 
-/* The host's backward hooks, if there are some. */
+/* Asks the host to keep its backward hooks of this module, if there are some, for the call. */
 static luc_status anchor_hooks(run *r, const frame *f, uint64_t *anchor) {
   const luc_host *host = &luc__nn_of(r->ctx)->host;
   luc_module_hook *hook;
@@ -150,7 +150,7 @@ static luc_status begin_hooks(run *r, frame *f) {
   if (status == LUC_OK && kinds & LUC_HOOK_BACKWARD_KINDS && luc_is_grad_enabled(r->ctx))
     status = begin_backward(r, f);
   if (!(kinds & 1u << LUC_HOOK_FORWARD)) return status;
-  f->saved = luc__alloc(r->ctx, sizeof *f->saved); /* also for those that are always called */
+  f->saved = luc__alloc(r->ctx, sizeof *f->saved); /* hooks may run after a failure, too */
   if (f->saved == NULL) return status != LUC_OK ? status : LUC_ERR_MEMORY;
   *f->saved = r->now;
   r->now.owned = 0;
@@ -216,7 +216,7 @@ static luc_status borrow(luc_context *ctx, luc_module *m, luc_map *lent) {
   return LUC_OK;
 }
 
-/* forward with the host's tensors at hand. */
+/* Runs forward while the tensors that the host provides can be found in m->lent. */
 static luc_status forward_lent(luc_context *ctx, luc_module *m, const luc_class *cls,
                                luc_value *args, luc_outputs *out) {
   luc_map lent, *outer = m->lent;

@@ -219,7 +219,7 @@ luc_status luc__class_new(luc_context *ctx, const char *name, const luc_class *p
                    .version = parent->version,
                    .op = -1};
   luc__class_retain(parent);
-  luc_nn *nn = ctx->nn; /* the parent is in it */
+  luc_nn *nn = ctx->nn; /* it exists, since the parent is in it */
   c->next = nn->made;
   c->place = &nn->made;
   if (c->next != NULL) c->next->place = &c->next;
@@ -297,6 +297,7 @@ luc_status luc__class_call_op(luc_context *ctx, luc_module *m, luc_value *args, 
   LUC_TRY(luc_call(ctx, (luc_opid)c->op, a.v, c->nsources, results));
   out->n = schema->nresults;
   for (int i = 0; i < out->n; i++) out->v[i] = results[i];
-  while (out->n > 1 && out->v[out->n - 1].kind == LUC_NONE) out->n--; /* indices not asked for */
+  while (out->n > 1 && out->v[out->n - 1].kind == LUC_NONE)
+    out->n--; /* trailing results that were not asked for, such as indices */
   return LUC_OK;
 }

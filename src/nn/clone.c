@@ -34,7 +34,7 @@ static luc_status copy_hooks(luc_context *ctx, const luc_copies *c, const luc_mo
     if (original->removed || (original->host && !c->host)) continue;
     luc_module_hook hook = *original;
     uint64_t id;
-    hook.flags &= (uint8_t)~LUC_HOOK_PREPEND; /* they come in order */
+    hook.flags &= (uint8_t)~LUC_HOOK_PREPEND; /* the order is kept already */
     hook.origin = original->origin != NULL ? original->origin : original;
     LUC_TRY(luc__hook_add(ctx, to, &hook, &id));
   }
@@ -65,7 +65,7 @@ static luc_status copy_module(luc_context *ctx, luc_copies *c, const luc_module 
   return copy_hooks(ctx, c, from, to);
 }
 
-/* An empty module for each that has no copy yet; those are left in the list, the others NULL. */
+/* Makes an empty module for each in the list that has no copy yet, and sets the others to NULL. */
 static luc_status make_modules(luc_context *ctx, luc_copies *c, luc_members *list) {
   for (size_t i = 0; i < list->n; i++) {
     luc_module *from = list->items[i].module, *to;

@@ -29,7 +29,7 @@ static luc_status fill_children(luc_context *ctx, luc_module *m, luc_module *con
   return LUC_OK;
 }
 
-/* Names that are there and not in the new map go. */
+/* Tells the binding to forget the names that the new map does not have. */
 static luc_status forget_names(luc_context *ctx, luc_module *m, const luc_map *fresh) {
   luc_map_entry *e;
   for (uint32_t at = 0; (e = luc__map_next(&m->slots[LUC_SLOT_CHILD], &at)) != NULL;)
@@ -38,7 +38,7 @@ static luc_status forget_names(luc_context *ctx, luc_module *m, const luc_map *f
   return LUC_OK;
 }
 
-/* After a failure: the binding has the old children again, as far as it can be told. */
+/* After a failure: tells the binding, as far as it listens, that it has its old children again. */
 static void restore_host(luc_context *ctx, luc_module *m, const luc_map *fresh) {
   luc_map_entry *e;
   const luc_map *old = &m->slots[LUC_SLOT_CHILD];
@@ -107,7 +107,7 @@ static luc_status list_new(luc_context *ctx, int n, list *l) {
   return LUC_OK;
 }
 
-/* name NULL or a number: that of its place. */
+/* A name that is NULL or a number becomes the number of the child's place. */
 static void list_add(list *l, luc_module *child, const char *name) {
   bool number = name == NULL || name[strspn(name, "0123456789")] == '\0';
   snprintf(l->numbers[l->n], NUMBER, "%d", l->n);

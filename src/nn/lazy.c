@@ -36,7 +36,8 @@ static const lazy_rule *find_rule(const luc_module *m) {
   return NULL;
 }
 
-/* The next uninitialized tensor of m itself; begin with slot and at 0. */
+/* Finds the next uninitialized tensor that is m's own. *slot and *at, 0 to begin with, say where it
+ * goes on. */
 static luc_map_entry *next_uninitialized(const luc_module *m, int *slot, uint32_t *at) {
   for (; *slot <= LUC_SLOT_BUFFER; ++*slot, *at = 0) {
     luc_map_entry *e;
@@ -88,7 +89,7 @@ static luc_status check_rank(luc_context *ctx, const luc_module *m, const lazy_r
                    name, rule->least, rule->most, name, shape);
 }
 
-/* What a loaded weight says, or -1. */
+/* The size that a loaded weight shows, or -1 if none was loaded. */
 static int64_t size_of_weight(const luc_module *m, const lazy_rule *rule) {
   const luc_tensor *weight = luc_module_tensor(m, "weight");
   if (weight == NULL || luc_tensor_is_uninitialized(weight) || weight->ndim <= rule->weight_dim)

@@ -50,7 +50,7 @@ luc_status luc__module_set_class(luc_context *ctx, luc_module *m, const luc_clas
   return LUC_OK;
 }
 
-/* Tensors were handed to build; what they became is in the slots. */
+/* Forgets the tensors among the arguments: build has made parameters and buffers of them. */
 static void forget_tensors(luc_module *m, int n) {
   for (int i = 0; i < n; i++) {
     bool borrowed = m->config[i].kind == LUC_TENSOR || m->config[i].kind == LUC_TENSORS ||

@@ -19,7 +19,7 @@ static luc_status new_filled(luc_context *ctx, luc_module *m, bool parameter, co
   return luc__reset_fill(ctx, t, value);
 }
 
-/* A parameter full of a value, or an empty slot. */
+/* Registers a parameter filled with one value, or an empty slot. */
 static luc_status affine_parameter(luc_context *ctx, luc_module *m, const char *name, bool wanted,
                                    int ndim, const int64_t *sizes, double value) {
   if (!wanted) return luc_module_register_parameter(ctx, m, name, NULL);
@@ -121,7 +121,7 @@ static luc_status call_instance_norm(luc_context *ctx, luc_module *m, luc_tensor
                            luc_v_float(momentum), c[EPS]));
 }
 
-/* Without its batch, an input gets one of 1 and loses it again. */
+/* An input without a batch gets a batch of 1 for the call. */
 static luc_status instance_norm(luc_context *ctx, luc_module *m, int k, luc_value *args,
                                 luc_outputs *out) {
   luc_tensor *input = args[0].as.tensor, *batch = NULL, *y = NULL, *result;

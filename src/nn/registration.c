@@ -152,7 +152,8 @@ static luc_status show_slots(luc_context *ctx, luc_module *m) {
   luc_map_entry *e;
   m->fresh = false;
   for (int slot = 0; slot < LUC_SLOTS; slot++) {
-    uint32_t at = 0, end = m->slots[slot].used; /* what hooks add has been seen */
+    uint32_t at = 0,
+             end = m->slots[slot].used; /* what hooks add meanwhile goes through them by itself */
     while (at < end && (e = luc__map_next(&m->slots[slot], &at)) != NULL)
       if (e->value != NULL) LUC_TRY(show_entry(ctx, m, (luc_slot)slot, e));
   }

@@ -151,7 +151,7 @@ enum { MAX_LEVELS = 2000 };
 typedef struct level {
   luc_module *m;
   uint32_t position;
-  int indent;      /* of its children's lines */
+  int indent;      /* indentation of its children's lines */
   bool open;       /* a line break stands after "Name(" */
   size_t child_at; /* where the last child's line break stands */
   size_t repr_at;  /* where its repr begins */
@@ -159,7 +159,7 @@ typedef struct level {
   size_t run_at, run_repr, run_length; /* its line break, its repr, that one's length */
   int run_first, run_count;
   int index;    /* children written */
-  bool written; /* the last of them is not yet compared */
+  bool written; /* the child written last has not been compared with the one before */
 } level;
 
 typedef struct printer {

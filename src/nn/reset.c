@@ -8,7 +8,8 @@
 #include "nn/module.h"
 
 static luc_status unrecorded(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
-  if (luc_tensor_is_uninitialized(args[0].as.tensor)) return LUC_OK; /* its time will come */
+  if (luc_tensor_is_uninitialized(args[0].as.tensor))
+    return LUC_OK; /* it is initialized once it has a shape */
   if (luc__nn_of(ctx)->skip_init) return LUC_OK;
   bool mode = ctx->grad_mode;
   ctx->grad_mode = false;
@@ -65,7 +66,8 @@ static const luc_tensor *first_tensor(const luc_module *m) {
   return NULL;
 }
 
-/* Copies what both have from one to the other; sizes first, so that nothing is half done. */
+/* Copies the tensors that both modules have; with `check` it only compares sizes, which is done
+ * first so that no copy is left half done. */
 static luc_status copy_values(luc_context *ctx, luc_module *to, const luc_module *from,
                               bool check) {
   luc_map_entry *e;

@@ -216,7 +216,7 @@ typedef struct call {
   bool unbatched;
   luc_tensor *x;            /* rows of all steps [rows, in]; owned */
   luc_value states[STATES]; /* lists of [N, size] for every layer and direction; owned */
-  luc_tensor *zero[STATES]; /* where no state was given; owned */
+  luc_tensor *zero[STATES]; /* the zeros used as states that were not given; owned */
   bool packed;
   luc_value sizes; /* rows of each step */
   int64_t *even;   /* owned: sizes of what is not packed */
@@ -291,7 +291,7 @@ static luc_status take_state(luc_context *ctx, call *c, luc_tensor *given, int w
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* [T, N, in] as rows of T steps. */
+/* Turns [T, N, in] into the rows of T steps. */
 static luc_status lay_out(luc_context *ctx, call *c, luc_tensor *x) {
   const bool batch_first = c->s.batch_first && !c->unbatched;
   int64_t steps = x->sizes[batch_first];
@@ -348,7 +348,8 @@ static luc_status find_cell(luc_context *ctx, const call *c, int64_t layer, int 
   return c->s.proj > 0 ? need_weight(ctx, c, "weight_hr", layer, direction, &out->w_hr) : LUC_OK;
 }
 
-/* One layer: its directions side by side. c->x becomes its output; last[s] at `at` its states. */
+/* Runs one layer, its directions side by side. c->x becomes its output; its last states go to
+ * last[s] from `at` on. */
 static luc_status run_layer(luc_context *ctx, call *c, int64_t layer, luc_tensor **last[STATES]) {
   luc_tensor *y[2] = {0}, *out = NULL;
   int n = directions(&c->s), nstates = states_of(c->s.kind);

@@ -16,8 +16,8 @@ typedef struct saved_module {
 
 typedef struct saved_tensor {
   luc_tensor *t;
-  luc_tensor *alias;  /* its geometry and storage */
-  luc_tensor *values; /* a copy */
+  luc_tensor *alias;  /* keeps its geometry and storage */
+  luc_tensor *values; /* its values, copied */
   bool requires_grad;
   uint8_t flags;
 } saved_tensor;

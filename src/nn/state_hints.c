@@ -114,7 +114,7 @@ static bool find_renaming(const char *name, const luc_names *missing, const luc_
 }
 
 static bool put_renamed(luc_text *text, const luc_names *missing, const luc_names *unexpected) {
-  enum { MOST = 8, MOST_HERE = 1 << 17 }; /* pairs that do not fit cost next to nothing */
+  enum { MOST = 8, MOST_HERE = 1 << 17 }; /* renamings; pairs of names to compare */
   renaming list[MOST];
   int n = 0, before;
   if (missing->n * unexpected->n > MOST_HERE) return false;
@@ -134,7 +134,7 @@ static bool put_renamed(luc_text *text, const luc_names *missing, const luc_name
 
 /* ---- nearest keys ---- */
 
-/* Letters to change, insert or leave out. */
+/* Edit distance: how many letters to change, insert or leave out. */
 static int distance(const char *a, const char *b) {
   int row[LONGEST + 1], n = (int)strlen(b);
   for (int j = 0; j <= n; j++) row[j] = j;

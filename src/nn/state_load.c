@@ -48,7 +48,7 @@ typedef struct copy {
   luc_module *owner;
   luc_slot slot;
   uint32_t entry;
-  bool requires_grad; /* the target's */
+  bool requires_grad; /* as the target has it */
   bool lazy;          /* target has no shape yet: it takes value's memory */
 } copy;
 
@@ -153,7 +153,7 @@ static luc_status copy_error(loader *l, const luc_tensor *value, const luc_tenso
   return add_line(l);
 }
 
-/* Why the value cannot go to the target although it has its shape; NULL if it can. */
+/* Says why a value of the right shape cannot go to the target; NULL if it can. */
 static const char *obstacle(const loader *l, const luc_tensor *value, const luc_tensor *target) {
   if (l->assign) {
     bool fits = !target->requires_grad || luc__dtype_has_gradient(value->dtype);
@@ -312,7 +312,7 @@ static luc_status find_unexpected(loader *l, const luc_module *m) {
   luc_context *ctx = l->ctx;
   const luc_map_entry *e;
   const char *type;
-  LUC_TRY(full_name(l, EXTRA, sizeof EXTRA - 1)); /* PyTorch names it first */
+  LUC_TRY(full_name(l, EXTRA, sizeof EXTRA - 1)); /* before the tensors, as in PyTorch's list */
   if (luc__state_find(l->sd, l->name.data, l->name.length, &type) != NULL || type != NULL)
     LUC_TRY(luc__names_add(ctx, l->unexpected, l->name.data, l->name.length));
   for (uint32_t at = 0; (e = luc__state_next(l->sd, &at)) != NULL;) {
@@ -434,7 +434,7 @@ luc_status luc__load_check(luc_context *ctx, const luc_module *m, bool strict,
 
 /* ---- trees ---- */
 
-/* Does the tree leave out some key? The way down is is_known's. */
+/* Is some key of the state under no module of the tree, by the rules of is_known? */
 static bool any_unexpected(loader *l, const luc_module *root) {
   const luc_map_entry *entry;
   for (uint32_t at = 0; (entry = luc__state_next(l->sd, &at)) != NULL;) {
@@ -453,7 +453,7 @@ static bool any_unexpected(loader *l, const luc_module *root) {
 typedef struct tree {
   loader l;
   luc_state_dict *own; /* a copy of the caller's that hooks may edit, or NULL: there are none */
-  bool unexpected;     /* look for them */
+  bool unexpected;     /* whether to look for unexpected keys */
   luc_status (*ready)(void *ud);
   void *ud;
 } tree;

@@ -239,7 +239,9 @@ luc_status luc_module_requires_grad(luc_context *ctx, luc_module *m, bool on) {
   size_t done = 0;
   for (; status == LUC_OK && done < list.n; done++) {
     luc_member *item = &list.items[done];
-    item->length = item->tensor->requires_grad; /* as it was; there are no names */
+    item->length =
+        item->tensor
+            ->requires_grad; /* keeps what requires_grad was, in a field that no name needs */
     status = luc_tensor_set_requires_grad(ctx, item->tensor, on);
   }
   while (status != LUC_OK && done-- > 0)

@@ -178,7 +178,7 @@ static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc
   return LUC_OK;
 }
 
-/* The step is over: the states that it made stay, or go. */
+/* Ends a step: keeps the states that it made, or drops them if it failed. */
 static void settle(luc_context *ctx, luc_optim_group *g, bool stay) {
   for (int i = 0; i < g->n; i++) {
     luc_optim_slot *slot = &g->slots[i];
@@ -356,8 +356,8 @@ static luc_update update_of(const luc_optim_slot *slot, const operands *t) {
   return u;
 }
 
-/* What was converted for the kernel goes back, and scalars go on. Nothing here can fail: copying
- * between two existing tensors of one shape takes no memory. */
+/* Copies what was converted for the kernel back, and advances scalars. Nothing here can fail:
+ * copying between two existing tensors of one shape takes no memory. */
 static void write_back(luc_context *ctx, const luc_optimizer *o, const luc_value *options,
                        luc_optim_slot *slot, const operands *t) {
   if (t->param != slot->param) (void)luc__copy(ctx, slot->param, t->param);
