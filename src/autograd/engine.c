@@ -252,7 +252,7 @@ static luc_status run_task(luc_run *run, luc_task *task) {
   if (run->detect_anomaly) LUC_GO(check_nan(ctx, node, gin, n));
   LUC_GO(luc__node_hooks_run(ctx, node, task->grad, gin));
   drop_grads(ctx, task);
-  if (!run->retain_graph) luc__node_forget(ctx, node);
+  if (!run->retain_graph && !luc__is_view_node(node)) luc__node_forget(ctx, node);
   for (int i = 0; i < n; i++) {
     luc_tensor *g = gin[i];
     gin[i] = NULL;

@@ -193,6 +193,8 @@ void luc__saved_close(luc_context *ctx, luc_saved *s);
 luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view);
 /* Wraps the node of an in-place write to a view into a node of its base. Takes over `inner`. */
 luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out);
+/* Was the node made by luc__view_refresh? It has nothing saved. */
+bool luc__is_view_node(const luc_node *node);
 /* The inner node of a node that luc__copy_slices made, or NULL. */
 luc_node *luc__slices_inner(const luc_node *node);
 

@@ -193,6 +193,10 @@ void luc__become_view(luc_context *ctx, luc_tensor *self, luc_tensor *view) {
   if (self->meta) self->meta->view_version = self->storage->version;
 }
 
+bool luc__is_view_node(const luc_node *node) {
+  return node->function.backward == view_backward;
+}
+
 luc_node *luc__slices_inner(const luc_node *node) {
   return ((slices *)node->ud)->inner;
 }

@@ -61,6 +61,15 @@ describe("a view whose elements overlap", function()
     assert.same({2, 4, 4, 2}, x.grad:tolist())
   end)
 
+  it("can be gone through again, as it has nothing saved", function()
+    local x = lucerna.ones(3):requires_grad_()
+    local view = x[{{1, 2}}]
+    lucerna.no_grad(function() view:mul_(2) end)
+    view:sum():backward()
+    view:sum():backward()
+    assert.same({2, 2, 0}, x.grad:tolist())
+  end)
+
   it("may reach past its base", function()
     local h = lucerna.arange(6.0)[{{3, 4}}]:detach():requires_grad_()
     local view = h:as_strided({3, 2}, {1, 1}, 1)
