@@ -144,6 +144,14 @@ describe("a write that fails", function()
     x:add_(x)
     assert.same({0, 2, 4, 6}, x:tolist())
   end)
+
+  it("repeats its own rows", function()
+    local x = lucerna.arange(8):view(4, 2)
+    x[{{2, 4}}] = x[3]
+    assert.same({{0, 1}, {4, 5}, {4, 5}, {4, 5}}, x:tolist())
+    x[{{1, 3}, {}}] = x[{{1, 1}}]
+    assert.same({{0, 1}, {0, 1}, {0, 1}, {4, 5}}, x:tolist())
+  end)
 end)
 
 describe("in-place changes that autograd forbids:", function()
