@@ -310,10 +310,21 @@ end
 
 -- ---- the methods ----
 
-local function define(name, pruning_type)
+-- names: the arguments of its constructor, which become fields; amount is checked, dim is -1 if it
+-- is not given.
+local function define(name, pruning_type, names)
   local class = prune.class(name)
   class.PRUNING_TYPE = pruning_type
   prune[name] = class
+  if not names then return class end
+  function class:__init(...)
+    local values = table.pack(arguments(name, names, ...))
+    for k, field in ipairs(names) do
+      self[field] = values[k]
+      if field == "dim" and values[k] == nil then self.dim = -1 end
+    end
+    check_amount(name, self.amount)
+  end
   return class
 end
 
@@ -329,28 +340,18 @@ local function drop(mask, scores, k, largest)
   return mask
 end
 
-local RandomUnstructured = define("RandomUnstructured", "unstructured")
-
 --- RandomUnstructured(amount): elements drawn at random.
-function RandomUnstructured:__init(...)
-  self.amount = arguments("RandomUnstructured", { "amount" }, ...)
-  check_amount("RandomUnstructured", self.amount)
-end
+prune.RandomUnstructured = define("RandomUnstructured", "unstructured", { "amount" })
 
-function RandomUnstructured:compute_mask(t, default_mask)
+function prune.RandomUnstructured:compute_mask(t, default_mask)
   local k = count("RandomUnstructured", self.amount, t:numel())
   return drop(default_mask, k > 0 and lucerna.rand_like(t), k, true)
 end
 
-local L1Unstructured = define("L1Unstructured", "unstructured")
-
 --- L1Unstructured(amount): the elements of least absolute value.
-function L1Unstructured:__init(...)
-  self.amount = arguments("L1Unstructured", { "amount" }, ...)
-  check_amount("L1Unstructured", self.amount)
-end
+prune.L1Unstructured = define("L1Unstructured", "unstructured", { "amount" })
 
-function L1Unstructured:compute_mask(t, default_mask)
+function prune.L1Unstructured:compute_mask(t, default_mask)
   local k = count("L1Unstructured", self.amount, t:numel())
   return drop(default_mask, t:abs(), k, false)
 end
@@ -361,16 +362,10 @@ local function keep_channels(t, dim, channels, default_mask)
   return mask * default_mask:to(mask.dtype)
 end
 
-local RandomStructured = define("RandomStructured", "structured")
-
 --- RandomStructured(amount, dim = -1): whole channels along dim, drawn at random.
-function RandomStructured:__init(...)
-  self.amount, self.dim = arguments("RandomStructured", { "amount", "dim" }, ...)
-  self.dim = self.dim or -1
-  check_amount("RandomStructured", self.amount)
-end
+prune.RandomStructured = define("RandomStructured", "structured", { "amount", "dim" })
 
-function RandomStructured:compute_mask(t, default_mask)
+function prune.RandomStructured:compute_mask(t, default_mask)
   local dim = check_dim("RandomStructured", t, self.dim)
   local n = t:size(dim)
   local k = count("RandomStructured", self.amount, n)
@@ -380,16 +375,10 @@ function RandomStructured:compute_mask(t, default_mask)
   return keep_channels(t, dim, chances:gt(threshold):nonzero():reshape(-1), default_mask)
 end
 
-local LnStructured = define("LnStructured", "structured")
-
 --- LnStructured(amount, n, dim = -1): the whole channels along dim of least n-norm.
-function LnStructured:__init(...)
-  self.amount, self.n, self.dim = arguments("LnStructured", { "amount", "n", "dim" }, ...)
-  self.dim = self.dim or -1
-  check_amount("LnStructured", self.amount)
-end
+prune.LnStructured = define("LnStructured", "structured", { "amount", "n", "dim" })
 
-function LnStructured:compute_mask(t, default_mask)
+function prune.LnStructured:compute_mask(t, default_mask)
   local dim = check_dim("LnStructured", t, self.dim)
   local n = t:size(dim)
   local k = count("LnStructured", self.amount, n)
@@ -435,19 +424,19 @@ end
 prune.identity = applies("identity", Identity, {})
 
 --- random_unstructured(module, name, amount): prunes elements drawn at random.
-prune.random_unstructured = applies("random_unstructured", RandomUnstructured, { "amount" })
+prune.random_unstructured = applies("random_unstructured", prune.RandomUnstructured, { "amount" })
 
 --- l1_unstructured(module, name, amount, importance_scores): prunes the elements of least absolute
 -- value, of the tensor or of the scores.
-prune.l1_unstructured = applies("l1_unstructured", L1Unstructured,
+prune.l1_unstructured = applies("l1_unstructured", prune.L1Unstructured,
   { "amount", "importance_scores" })
 
 --- random_structured(module, name, amount, dim): prunes channels along dim drawn at random.
-prune.random_structured = applies("random_structured", RandomStructured, { "amount", "dim" })
+prune.random_structured = applies("random_structured", prune.RandomStructured, { "amount", "dim" })
 
 --- ln_structured(module, name, amount, n, dim, importance_scores): prunes the channels along dim
 -- of least n-norm.
-prune.ln_structured = applies("ln_structured", LnStructured,
+prune.ln_structured = applies("ln_structured", prune.LnStructured,
   { "amount", "n", "dim", "importance_scores" })
 
 --- custom_from_mask(module, name, mask): prunes what the mask has at 0.
