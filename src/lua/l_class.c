@@ -62,8 +62,8 @@ static int instance_pairs(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "pairs");
   bool own = peer->nn->overrides & luc_l_overrides_of(peer->m) & LUC_L_OWN_PAIRS;
   int flags = peer->m->cls->core->def->flags;
-  if (!own && (flags & (LUC_CF_SEQUENCE | LUC_CF_ENTRIES)) == LUC_CF_SEQUENCE)
-    return luc_l_module_pairs(L);
+  bool modules = flags & (LUC_CF_SEQUENCE | LUC_CF_KEYED) && !(flags & LUC_CF_ENTRIES);
+  if (modules && !own) return luc_l_module_pairs(L);
   if (dispatch(L, "__pairs", 3)) return 3;
   lua_settop(L, 1);
   luc_l_push_function(L, peer->nn, "pairs");

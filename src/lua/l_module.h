@@ -178,7 +178,7 @@ void luc_l_open_clone(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_module_tree.c: methods ---- */
 
-/* pairs(list): positions and modules. */
+/* pairs of a list or dictionary of modules. */
 int luc_l_module_pairs(lua_State *L);
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn);
 void luc_l_open_lazy(lua_State *L, luc_l_nn *nn);

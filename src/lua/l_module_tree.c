@@ -28,52 +28,79 @@ static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   }
 }
 
+/* Pushes that of the children of the peer at 1: kept until they change, not to be written to. */
+static void push_children(lua_State *L, const luc_l_peer *peer) {
+  lua_getiuservalue(L, 1, 1);
+  if (lua_rawgetp(L, -1, &peer->nn->children) == LUA_TNIL) {
+    lua_pop(L, 1);
+    push_slots(L, peer, LUC_SLOT_CHILD);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, -3, &peer->nn->children);
+  }
+  lua_remove(L, -2);
+}
+
 /* core.nn._slots(m, kind): {name1, value1, …} of parameters, buffers or children, as LUC_SLOT_*;
- * empty: false. The list of children is kept until they change: it is not to be written to. */
+ * empty: false. */
 static int slots_of(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
   lua_Integer kind = luaL_checkinteger(L, 2);
   luaL_argcheck(L, kind >= 0 && kind < LUC_SLOTS, 2, "no such kind");
-  lua_settop(L, 1);
-  if (kind == LUC_SLOT_CHILD) {
-    lua_getiuservalue(L, 1, 1);
-    if (lua_rawgetp(L, 2, &peer->nn->children) != LUA_TNIL) return 1;
+  if (kind == LUC_SLOT_CHILD)
+    push_children(L, peer);
+  else
     push_slots(L, peer, kind);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, 2, &peer->nn->children);
-  } else {
-    push_slots(L, peer, kind);
-  }
   return 1;
 }
 
-static int next_child(lua_State *L) {
+/* Pushes an array of them without names, empty slots nil; kept likewise. */
+static void push_modules(lua_State *L, const luc_l_peer *peer) {
+  lua_getiuservalue(L, 1, 1);
+  if (lua_rawgetp(L, -1, &peer->nn->child_array) == LUA_TNIL) {
+    const luc_map *map = &peer->m->slots[LUC_SLOT_CHILD];
+    luc_map_entry *e;
+    lua_pop(L, 1);
+    lua_createtable(L, (int)map->count, 0); /* all in its array part, which is walked in order */
+    int list = lua_gettop(L);
+    lua_Integer n = 0;
+    for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
+      luc_l_pushmodule(L, peer->nn, e->value);
+      lua_rawseti(L, list, ++n);
+    }
+    lua_pushvalue(L, list);
+    lua_rawsetp(L, list - 1, &peer->nn->child_array);
+  }
+  lua_remove(L, -2);
+}
+
+static int next_module(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
   return lua_next(L, 1) ? 2 : 0;
 }
 
-/* core.nn._pairs(list): an iterator of positions and modules; empty slots are passed over. It walks
- * an array of the modules that is kept until they change. */
+/* Upvalues: {name1, module1 or false, …}, the position reached. */
+static int next_entry(lua_State *L) {
+  lua_Integer at = lua_tointeger(L, lua_upvalueindex(2)) + 2;
+  lua_pushinteger(L, at);
+  lua_replace(L, lua_upvalueindex(2));
+  lua_rawgeti(L, lua_upvalueindex(1), at - 1);
+  bool empty = lua_rawgeti(L, lua_upvalueindex(1), at) == LUA_TBOOLEAN;
+  return empty ? (lua_pop(L, 1), 1) : 2;
+}
+
+/* core.nn._pairs(container): an iterator of positions and modules, empty slots passed over, or of a
+ * dictionary's keys and modules. */
 int luc_l_module_pairs(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "pairs");
-  lua_settop(L, 1);
-  lua_pushcfunction(L, next_child);
-  lua_getiuservalue(L, 1, 1);
-  if (lua_rawgetp(L, 3, &peer->nn->child_array) == LUA_TNIL) {
-    const luc_map *map = &peer->m->slots[LUC_SLOT_CHILD];
-    luc_map_entry *e;
-    lua_createtable(L, (int)map->count, 0); /* all in its array part, which is walked in order */
-    lua_Integer n = 0;
-    for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
-      luc_l_pushmodule(L, peer->nn, e->value);
-      lua_rawseti(L, 5, ++n);
-    }
-    lua_pushvalue(L, 5);
-    lua_rawsetp(L, 3, &peer->nn->child_array);
+  if (peer->m->cls->core->def->flags & LUC_CF_KEYED) {
+    push_children(L, peer);
+    lua_pushinteger(L, 0);
+    lua_pushcclosure(L, next_entry, 2);
+    return 1;
   }
-  lua_replace(L, 3);
-  lua_settop(L, 3);
+  lua_pushcfunction(L, next_module);
+  push_modules(L, peer);
   return 2;
 }
 

@@ -411,9 +411,7 @@ function container.dictionary(entries, empty)
     local i = 0
     return function(flat)
       i = i + 2
-      local value = flat[i]
-      if value == empty then value = nil end
-      return flat[i - 1], value
+      return flat[i - 1], flat[i]
     end, entries(self)
   end
 
@@ -451,6 +449,13 @@ end
 
 local ModuleDict = container.dictionary(function(self) return core._slots(self, 2) end, false)
 container.ModuleDict = ModuleDict
+ModuleDict.__pairs = core._pairs
+
+--- items(): an iterator of keys and values.
+function ModuleDict:items()
+  container.check_self(self, "items")
+  return core._pairs(self)
+end
 
 --- ModuleDict(modules): pairs {{"a", m}, …}, a table with names (taken in sorted order), a
 -- dictionary or an iterator of pairs. d.a or d["a"] is a module; d.a = m adds or replaces one.
