@@ -15,7 +15,7 @@ typedef struct pair {
 } pair;
 
 /* a pair has as many numbers */
-enum { PAIR = 2, SMALL = 32, FEW = 32, LONG = 2000 };
+enum { PAIR = 2, SMALL = 32, FEW = 32, SOME = 128, LONG = 2000 };
 enum { GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
 
 static uint64_t nan_key(luc_dtype dtype) {
@@ -274,6 +274,27 @@ static const pair *select_rank(const sort_lines *s, int64_t first, int64_t rank,
   return p;
 }
 
+/* Those of a line that are kept, the first in order, without sorting the rest. */
+static const pair *select_first(const sort_lines *s, int64_t first, pair *p) {
+  const int64_t n = s->job->n;
+  uint64_t *keys = &p[n].key, strip[STRIP];
+  int64_t kept = 0, equals;
+  line_keys(s, first, 0, n, keys);
+  const uint64_t last = rank_key(s, keys, keys + n, n, s->kept - 1, &equals);
+  for (int64_t i = 0, m; i < n; i += m) {
+    m = luc__min64(n - i, STRIP);
+    line_keys(s, first, i, m, strip);
+    for (int64_t k = 0; k < m; k++) {
+      const bool equal = strip[k] == last;
+      p[kept] = (pair){strip[k], i + k};
+      kept += (strip[k] < last) | (equal & (equals >= 0));
+      equals -= equal;
+    }
+  }
+  sort_pairs(p, p + n, kept);
+  return p;
+}
+
 /* How many of a line are NaN; *place: the first, or -1. */
 static int64_t count_nan(const sort_lines *s, int64_t first, int64_t *place) {
   const luc_sort_job *job = s->job;
@@ -313,6 +334,8 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
     const pair *found = select_ranks(s, first, a, a + s->kept, p);
     if (found) return found;
   }
+  if (job->pick == LUC_PICK_FIRST && n >= SOME && s->kept <= n / 2)
+    return select_first(s, first, p);
   fill_pairs(s, first, p);
   sort_pairs(p, p + n, n);
   if (job->pick == LUC_PICK_MODE) return p + mode_place(&p->key, PAIR, n);

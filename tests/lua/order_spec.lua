@@ -165,6 +165,22 @@ describe("a long line", function()
     end
   end)
 
+  it("of some hundred elements gives the first that a stable sort does", function()
+    for _, n in ipairs { 128, 593, 1999 } do
+      for _, dtype in ipairs { "float32", "float64", "int64", "uint8" } do
+        local x = lucerna.randint(0, 50, { 3, n }):to(lucerna[dtype])
+        if x.dtype.is_floating_point then x[{ 2, { 1, n // 4 } }] = 0 / 0 end
+        for _, k in ipairs { 33, 40, 64 } do
+          for _, largest in ipairs { true, false } do
+            local _, at = x:topk(k, { largest = largest })
+            local _, order = x:sort { descending = largest, stable = true }
+            assert.is_true(at:equal(order:narrow(2, 1, k)))
+          end
+        end
+      end
+    end
+  end)
+
   it("gathers along lines of elements far apart", function()
     local x = lucerna.randn(130, 300):t()
     for _, rows in ipairs { 299, 300 } do
