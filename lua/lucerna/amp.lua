@@ -23,13 +23,16 @@ local function check_number(name, value, least)
   end
 end
 
-local function check_factors(self)
-  check_number("The growth factor must be > 1.0.", self._growth_factor,
-    function(v) return v > 1 end)
-  check_number("The backoff factor must be < 1.0.", self._backoff_factor,
-    function(v) return v < 1 end)
-  check_number("growth_interval must be a positive integer", self._growth_interval,
-    function(v) return v >= 1 and v == math.floor(v) end)
+-- What the fields that a user sets must be, in the order in which they are checked.
+local RULES = { "_growth_factor", "_backoff_factor", "_growth_interval",
+  _growth_factor = { "The growth factor must be > 1.0.", function(v) return v > 1 end },
+  _backoff_factor = { "The backoff factor must be < 1.0.", function(v) return v < 1 end },
+  _growth_interval = { "growth_interval must be a positive integer",
+    function(v) return v >= 1 and v == math.floor(v) end } }
+
+local function set_checked(self, field, value)
+  check_number(RULES[field][1], value, RULES[field][2])
+  self[field] = value
 end
 
 local function check_self(who, self)
@@ -67,7 +70,7 @@ setmetatable(GradScaler, { __call = function(_, ...)
     _growth_interval = growth_interval or 2000, _growth_tracker = 0, _optimizers = {} }, GradScaler)
   check_number("init_scale must be a positive number", self._init_scale,
     function(v) return v > 0 and v < math.huge end)
-  check_factors(self)
+  for _, field in ipairs(RULES) do set_checked(self, field, self[field]) end
   return self
 end })
 
@@ -203,8 +206,7 @@ end
 --- scaler:set_growth_factor(number): more than 1.
 function GradScaler:set_growth_factor(new_factor)
   check_self("set_growth_factor", self)
-  check_number("The growth factor must be > 1.0.", new_factor, function(v) return v > 1 end)
-  self._growth_factor = new_factor
+  set_checked(self, "_growth_factor", new_factor)
 end
 
 --- scaler:get_backoff_factor(): what the factor shrinks by.
@@ -216,8 +218,7 @@ end
 --- scaler:set_backoff_factor(number): less than 1.
 function GradScaler:set_backoff_factor(new_factor)
   check_self("set_backoff_factor", self)
-  check_number("The backoff factor must be < 1.0.", new_factor, function(v) return v < 1 end)
-  self._backoff_factor = new_factor
+  set_checked(self, "_backoff_factor", new_factor)
 end
 
 --- scaler:get_growth_interval(): how many finite steps make the factor grow.
@@ -229,9 +230,7 @@ end
 --- scaler:set_growth_interval(n): a positive integer.
 function GradScaler:set_growth_interval(new_interval)
   check_self("set_growth_interval", self)
-  check_number("growth_interval must be a positive integer", new_interval,
-    function(v) return v >= 1 and v == math.floor(v) end)
-  self._growth_interval = new_interval
+  set_checked(self, "_growth_interval", new_interval)
 end
 
 --- scaler:state_dict(): factor, factors and counts, under PyTorch's names; {} if not enabled.
