@@ -6,6 +6,7 @@ local core = require "lucerna.core"
 local autocast = require "lucerna.autocast"
 local autograd = require "lucerna.autograd"
 local check = require "lucerna.check"
+local options = require "lucerna.options"
 local scoped = require "lucerna.scoped"
 
 local utils = { checkpoint = {} }
@@ -62,37 +63,18 @@ local Checkpoint = autograd.Function("Checkpoint", {
 local OPTIONS = { use_reentrant = "boolean", preserve_rng_state = "boolean", debug = "boolean",
   determinism_check = "string" }
 
--- Is it a table of names that are all known?
-local function are_options(value)
-  if type(value) ~= "table" or getmetatable(value) or next(value) == nil then return false end
-  for key in pairs(value) do
-    if not OPTIONS[key] then return false end
-  end
-  return true
-end
-
--- The options that end the arguments of f.
-local function take_options(args)
-  local last = args[args.n]
-  if not are_options(last) then return {} end
-  args.n = args.n - 1
-  for key, value in pairs(last) do
-    check.option("checkpoint", key, value, OPTIONS[key])
-  end
-  return last
-end
-
 --- checkpoint(f, ..., {preserve_rng_state=}): f(...), of which backward needs nothing but the
 -- arguments: f runs again then, with the same random numbers, and adds to the gradients of all
 -- leaves it reads. So it goes with backward(), not with autograd.grad.
 function utils.checkpoint.checkpoint(f, ...)
   check.callable("checkpoint", "function", f)
   local args = table.pack(...)
-  local options = take_options(args)
+  local given = options.take(args, OPTIONS)
+  for key, value in pairs(given) do check.option("checkpoint", key, value, OPTIONS[key]) end
   if not core.is_grad_enabled() then return f(table.unpack(args, 1, args.n)) end
   local run = { f = f, autocast = autocast.is_autocast_enabled(),
     dtype = autocast.get_autocast_dtype(),
-    rng = options.preserve_rng_state ~= false and core.get_rng_state() or nil }
+    rng = given.preserve_rng_state ~= false and core.get_rng_state() or nil }
   for i = 1, args.n do
     if core.is_tensor(args[i]) and args[i].requires_grad then
       return Checkpoint.apply(run, table.unpack(args, 1, args.n))
@@ -100,8 +82,8 @@ function utils.checkpoint.checkpoint(f, ...)
   end
   args[args.n + 1] = core.zeros(0):requires_grad_() -- parameters may want gradients
   run.f = function(...)
-    local given = table.pack(...)
-    return f(table.unpack(given, 1, given.n - 1))
+    local all = table.pack(...)
+    return f(table.unpack(all, 1, all.n - 1))
   end
   return Checkpoint.apply(run, table.unpack(args, 1, args.n + 1))
 end
@@ -109,7 +91,7 @@ end
 --- checkpoint_sequential(functions, segments, input, {preserve_rng_state=}): the modules of a
 -- Sequential or a table one after another, in so many checkpointed parts; the last is not, since
 -- its gradient comes first.
-function utils.checkpoint.checkpoint_sequential(functions, segments, input, options)
+function utils.checkpoint.checkpoint_sequential(functions, segments, input, given)
   local list = functions
   if core.nn.is_module(functions) then
     list = {}
@@ -126,10 +108,10 @@ function utils.checkpoint.checkpoint_sequential(functions, segments, input, opti
   for k, f in ipairs(list) do
     check.callable("checkpoint_sequential", ("functions[%d]"):format(k), f)
   end
-  local empty = type(options) == "table" and next(options) == nil
-  if options ~= nil and not empty and not are_options(options) then
+  local empty = type(given) == "table" and next(given) == nil
+  if given ~= nil and not empty and not options.are(given, OPTIONS) then
     core._fail("checkpoint_sequential: options must be a table of preserve_rng_state (got %s)",
-      core.nn.kind_name(options))
+      core.nn.kind_name(given))
   end
   local size, at = #list // segments, 0
   local function part(first, last)
@@ -139,7 +121,7 @@ function utils.checkpoint.checkpoint_sequential(functions, segments, input, opti
     end
   end
   for _ = 1, segments - 1 do
-    input = utils.checkpoint.checkpoint(part(at + 1, at + size), input, options)
+    input = utils.checkpoint.checkpoint(part(at + 1, at + size), input, given)
     at = at + size
   end
   return part(at + 1, #list)(input)

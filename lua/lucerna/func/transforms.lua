@@ -4,6 +4,7 @@
 
 local call_of = require "lucerna.func.call"
 local core = require "lucerna.core"
+local options = require "lucerna.options"
 local tree = require "lucerna.func.tree"
 
 local arguments, begin, deal, fail = call_of.arguments, call_of.begin,
@@ -95,25 +96,14 @@ local function all_places(n)
   return places
 end
 
--- Positional arguments, then a table that holds nothing but options.
-local function split_options(known, ...)
-  local given = table.pack(...)
-  local last = given[given.n]
-  if not (tree.is_node(last) and type(next(last)) == "string") then return given, {} end
-  for key in pairs(last) do
-    if not known[key] then return given, {} end
-  end
-  given[given.n], given.n = nil, given.n - 1
-  return given, last
-end
-
 --- vjp(func, primals..., {has_aux=}) -> output, vjp_fn[, aux]. vjp_fn takes cotangents, shaped like
 -- the output, and returns the gradients with respect to the primals, one result each.
 function transforms.vjp(f, ...)
   check_function("vjp", f)
-  local args, options = split_options({ has_aux = true }, ...)
+  local args = table.pack(...)
+  local set = options.take(args, { has_aux = true })
   if args.n == 0 then fail("vjp: got no primals") end
-  local call = begin("vjp", f, args, all_places(args.n), options.has_aux)
+  local call = begin("vjp", f, args, all_places(args.n), set.has_aux)
   local function vjp_fn(...)
     local given = table.pack(...)
     local cotangents = given[1]
@@ -124,7 +114,7 @@ function transforms.vjp(f, ...)
     local leaves = leaves_like("vjp", "cotangents", cotangents, call.shape, call.leaves)
     return table.unpack(deal(call, call_of.pull(call, call.outs, leaves)))
   end
-  if options.has_aux then return call.output, vjp_fn, call.aux end
+  if set.has_aux then return call.output, vjp_fn, call.aux end
   return call.output, vjp_fn
 end
 

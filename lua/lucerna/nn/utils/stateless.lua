@@ -5,6 +5,7 @@ local lucerna = require "lucerna"
 local core = require("lucerna.core").nn
 local is_plain = require("lucerna.nn.container").is_plain
 local check = require "lucerna.nn.utils.check"
+local options = require "lucerna.options"
 local ordered = require "lucerna.nn.ordered"
 local scoped = require "lucerna.scoped"
 
@@ -181,25 +182,15 @@ end
 
 local OPTIONS = { args = true, kwargs = true, tie_weights = true, strict = true }
 
-local function is_options(value)
-  if not is_plain(value) or next(value) == nil then return false end
-  for key in pairs(value) do
-    if not OPTIONS[key] then return false end
-  end
-  return true
-end
-
 -- args, kwargs, options of the call.
 local function read_arguments(...)
-  local given, options = table.pack(...), {}
-  if given.n > 0 and is_options(given[given.n]) then
-    options, given.n = given[given.n], given.n - 1
-  end
+  local given = table.pack(...)
+  local set = options.take(given, OPTIONS)
   if given.n > 2 then check.fail("%s: expected at most 4 arguments (got %d)", WHO, given.n + 2) end
   local args, kwargs = given[1], given[2]
-  if given.n < 1 then args = options.args end
-  if given.n < 2 then kwargs = options.kwargs end
-  return args, kwargs, options
+  if given.n < 1 then args = set.args end
+  if given.n < 2 then kwargs = set.kwargs end
+  return args, kwargs, set
 end
 
 local function unpack_arguments(args, kwargs)
@@ -221,11 +212,11 @@ end
 -- names must be there and no others.
 function stateless.functional_call(module, maps, ...)
   check.module(WHO, "module", module)
-  local args, kwargs, options = read_arguments(...)
+  local args, kwargs, set = read_arguments(...)
   local names, values = read_maps(maps)
   local known, tensors = all_tensors(module)
-  if options.tie_weights ~= false then tie(names, values, known, tensors) end
-  if options.strict then check_keys(module, values, known, tensors) end
+  if set.tie_weights ~= false then tie(names, values, known, tensors) end
+  if set.strict then check_keys(module, values, known, tensors) end
   local entries = read_entries(module, names, values)
   return write_back(maps, entries, values, scoped(function() return replace(entries) end, module,
     unpack_arguments(args, kwargs)))
