@@ -185,21 +185,23 @@ static void release_indices(luc_context *ctx, indices *ix) {
   for (int i = 0; i < ix->n; i++) luc_tensor_release(ctx, ix->t[i]);
 }
 
-/* A mask of k dimensions stands for k places of the list; the operator knows it by its shape. */
-static luc_status add_index(luc_context *ctx, indices *ix, int dim, int64_t size, luc_tensor *t) {
-  LUC_CHECK(ctx, dim < LUC_MAX_DIMS, LUC_ERR_INDEX, "index: too many dimensions");
-  while (ix->n <= dim) ix->t[ix->n++] = NULL;
-  return luc__index_as_given(ctx, size, t, &ix->t[dim]);
-}
-
-static bool is_mask(const entry *e) {
-  return e->kind == ENTRY_TENSOR && e->t->dtype == LUC_BOOL;
-}
-
 static luc_status apply_new(luc_context *ctx, int dim, luc_tensor **t) {
   luc_value args[LUC_MAX_PARAMS];
   args[1] = luc_v_int(dim);
   return step(ctx, LUC_OP_unsqueeze, args, 2, t);
+}
+
+/* A mask of k dimensions stands for k places of the list; the operator knows it by its shape. One
+ * without dimensions chooses along a new one. */
+static luc_status add_index(luc_context *ctx, indices *ix, int dim, int64_t size, luc_tensor *t) {
+  LUC_CHECK(ctx, dim < LUC_MAX_DIMS, LUC_ERR_INDEX, "index: too many dimensions");
+  while (ix->n <= dim) ix->t[ix->n++] = NULL;
+  LUC_TRY(luc__index_as_given(ctx, size, t, &ix->t[dim]));
+  return t->ndim == 0 && t->dtype == LUC_BOOL ? apply_new(ctx, 0, &ix->t[dim]) : LUC_OK;
+}
+
+static bool is_mask(const entry *e) {
+  return e->kind == ENTRY_TENSOR && e->t->dtype == LUC_BOOL;
 }
 
 /* Dimensions of the tensor (after entry i's turn) that the entries after i use. */
@@ -229,8 +231,11 @@ static luc_status apply(luc_context *ctx, const spec *s, luc_tensor **t, indices
     case ENTRY_NEW: LUC_TRY(apply_new(ctx, dim, t)); break;
     case ENTRY_REST: dims = places = (*t)->ndim - dim - used_after(s, i); break;
     case ENTRY_TENSOR:
+      if (is_mask(e) && e->t->ndim)
+        dims = e->t->ndim;
+      else if (is_mask(e))
+        LUC_TRY(apply_new(ctx, dim, t));
       LUC_TRY(add_index(ctx, ix, place, dim < (*t)->ndim ? (*t)->sizes[dim] : -1, e->t));
-      if (is_mask(e)) dims = e->t->ndim;
       break;
     }
     dim += dims;
@@ -336,8 +341,10 @@ static luc_status store(luc_context *ctx, luc_tensor *place, indices *ix, luc_te
   }
   if (value) return put(ctx, place, ix, value);
   luc_tensor *scalar;
+  luc_status status = luc__check_scalar(ctx, s, place->dtype);
+  if (status != LUC_OK) return luc__failed_as(ctx, status, "index_put_");
   LUC_TRY(luc__tensor_scalar(ctx, s, place->dtype, &scalar));
-  luc_status status = put(ctx, place, ix, scalar);
+  status = put(ctx, place, ix, scalar);
   luc_tensor_release(ctx, scalar);
   return status;
 }

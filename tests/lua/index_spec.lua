@@ -161,6 +161,16 @@ describe("x[tensor]", function()
     x[lucerna.tensor { 3, 1, 3 }]:sum():backward()
     assert.same({ 1.0, 0.0, 2.0 }, x.grad:tolist())
   end)
+
+  it("takes masks without dimensions, each along a new one", function()
+    local x, yes, no = lucerna.arange(4):view(2, 2), lucerna.tensor(true), lucerna.tensor(false)
+    assert.same({{{0, 1}, {2, 3}}}, x[yes]:tolist())
+    assert.same({0, 2, 2}, x[no].shape)
+    assert.same({{1}, {3}}, x[{{}, 2, yes}]:tolist())
+    assert.same({{0, 2}, {0, 2}}, x[{yes, {}, lucerna.tensor {1, 1}}]:tolist())
+    x[{no, 1}], x[{2, yes}] = 7, 8
+    assert.same({{0, 1}, {8, 8}}, x:tolist())
+  end)
 end)
 
 describe("assignment", function()
@@ -214,6 +224,17 @@ describe("assignment", function()
     assert.has_error(function() x[1] = 0 end)
     lucerna.no_grad(function() x[1] = 5 end)
     assert.same({ 5.0, 2.0 }, x:tolist())
+  end)
+
+  it("refuses numbers that do not fit, in all forms", function()
+    for _, index in ipairs {1, {{1, 2}}, lucerna.tensor {1, 2}, lucerna.ones(3):bool()} do
+      for _, v in ipairs {300, -300, 0 / 0, 1 / 0} do
+        local x = lucerna.zeros(3, {dtype = lucerna.uint8})
+        assert.error_matches(function() x[index] = v end,
+          "_: value cannot be converted to type uint8 without overflow")
+        assert.same({0, 0, 0}, x:tolist())
+      end
+    end
   end)
 end)
 
