@@ -132,6 +132,20 @@ describe("an optimizer", function()
     assert.error_matches(function() optim.Muon({p}, {lr = lucerna.ones(2)}) end, "1%-element")
   end)
 
+  it("leaves infinite parameters where they are", function()
+    for _, kind in ipairs {"SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adadelta",
+      "Adagrad", "RMSprop", "ASGD", "Rprop"} do
+      local p = parameter {-math.huge, math.huge, 0.0}
+      local o = optim[kind]({p}, {lr = 0.5})
+      for _ = 1, 2 do
+        p.grad = lucerna.tensor {0.0, 1.0, 1.0}
+        o:step()
+      end
+      assert.same({-math.huge, math.huge}, {p[1]:item(), p[2]:item()}, kind)
+      assert.is_true(p[3]:item() < 0, kind)
+    end
+  end)
+
   it("leaves parameters without a gradient alone", function()
     local p, q = parameter {1.0}, parameter {2.0}
     p.grad = lucerna.ones(1)
