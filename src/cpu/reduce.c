@@ -434,7 +434,7 @@ static void take_apart(rd_job *job) {
 
 /* Sums of two columns, as complex numbers are, in block after block. */
 static bool comes_in_pairs(const rd_job *job, int64_t size) {
-  enum { ELEMENTS = 8 };
+  enum { ELEMENTS = 4 };
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
   return job->what->op == LUC_RD_sum && job->native && job->compute != LUC_COMPUTE_I64 &&
          kept->ndim == 2 && kept->sizes[0] == 2 && kept->strides[0][0] == size &&
