@@ -386,12 +386,12 @@ static void push_row(lua_State *L, luc_l_state *st, luc_dtype dtype, int64_t n, 
   else
     lua_createtable(L, (int)n, 0);
   for (int64_t i = 1; i <= n; i++, p += step) {
-    if (dtype == LUC_FLOAT32) {
-      lua_pushnumber(L, (double)*(const float *)p);
-    } else if (dtype == LUC_FLOAT64) {
-      lua_pushnumber(L, *(const double *)p);
-    } else {
-      push_element(L, p, dtype);
+    switch (dtype) {
+    case LUC_FLOAT32: lua_pushnumber(L, (double)*(const float *)p); break;
+    case LUC_FLOAT64: lua_pushnumber(L, *(const double *)p); break;
+    case LUC_INT64: lua_pushinteger(L, *(const int64_t *)p); break;
+    case LUC_BOOL: lua_pushboolean(L, *p); break;
+    default: push_element(L, p, dtype);
     }
     if (!gather) lua_rawseti(L, -2, i);
   }
