@@ -8,11 +8,14 @@
 
 #include "nn/module.h"
 
+/* The forward of every LUC_LAYER. */
+static luc_status call_op(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out);
+
 static const luc_class_def rows[] = {
 #define LUC_CLASS(name, parent, constructor, forward, build, run, repr, version, flags)            \
   {#name, #parent, constructor, forward, build, run, NULL, repr, version, flags},
 #define LUC_LAYER(name, parent, constructor, forward, op, repr, build)                             \
-  {#name, #parent, constructor, forward, build, luc__class_call_op, op, repr, 1, 0},
+  {#name, #parent, constructor, forward, build, call_op, op, repr, 1, 0},
 #include "nn/classes.def"
 #undef LUC_CLASS
 #undef LUC_LAYER
@@ -275,7 +278,7 @@ static luc_value fetch(const luc_module *m, const luc_source *s, const luc_value
   return luc_v_tensor(luc__slot_tensor(m, s->slot, s->length));
 }
 
-luc_status luc__class_call_op(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
+static luc_status call_op(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
   const luc_class *c = m->cls->core;
   while (c->op < 0) c = c->parent; /* a class written in C may descend from a layer */
   const luc_schema *schema = &luc__op_info(ctx, (luc_opid)c->op)->schema;

@@ -98,8 +98,6 @@ luc_status luc__class_new(luc_context *ctx, const char *name, const luc_class *p
 void luc__class_retain(const luc_class *c);
 void luc__class_release(luc_context *ctx, const luc_class *c);
 bool luc__class_is(const luc_class *c, const luc_class *ancestor);
-/* Calls a LUC_LAYER's operator. */
-luc_status luc__class_call_op(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out);
 /* The class whose constructor a module's arguments are aligned with. */
 static inline const luc_class *luc__config_class(const luc_class *core) {
   return core->def->flags & LUC_CF_LAZY ? core->parent : core;

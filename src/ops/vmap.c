@@ -2,7 +2,7 @@
  * rule runs with what is further out, and the results are put together again. Statuses but those
  * of memory and state mean that a rule cannot do the call: then it is done sample by sample, which
  * also words errors as one sample's. */
-#include "ops/vmap.h"
+#include "ops/vmap_rules.h"
 
 #include <string.h>
 
@@ -174,101 +174,6 @@ static luc_status start(luc_context *ctx, luc_vcall *c, luc_opid op, const luc_v
   return peel(ctx, c);
 }
 
-/* ---- calls ---- */
-
-luc_status luc__vmap_call(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out) {
-  luc_vmap_level *inner = ctx->vmap;
-  luc_vmap_rule *rule = luc__ops[op].rule;
-  luc_vcall c;
-  luc_status status = start(ctx, &c, op, args, out);
-  if (status != LUC_OK) goto done;
-  ctx->vmap = c.level->outer;
-  status = rule ? rule(ctx, &c) : LUC_VMAP_DECLINE;
-  if (status == LUC_OK && !c.plain && !well_made(&c)) status = LUC_VMAP_DECLINE;
-  if (retryable(status)) {
-    drop_results(ctx, &c);
-    status = luc__vmap_loop(ctx, &c);
-  }
-  if (status == LUC_OK && !c.plain) status = wrap_results(ctx, &c);
-done:
-  ctx->vmap = inner;
-  call_free(ctx, &c);
-  return status;
-}
-
-luc_status luc__vmap_retry(luc_context *ctx, luc_opid op, const luc_value *args, luc_status failure,
-                           luc_value *out) {
-  luc_vmap_level *inner = ctx->vmap;
-  luc_vcall c;
-  int p = luc__schema_find(&luc__op_info(ctx, op)->schema, "inplace");
-  bool writes = p >= 0 && args[p].kind == LUC_BOOLEAN && args[p].as.i;
-  if (writes || !retryable(failure) || !has_batched(ctx, op, args)) return failure;
-  luc_status status = start(ctx, &c, op, args, out);
-  if (status == LUC_OK) {
-    ctx->vmap = c.level->outer;
-    status = luc__vmap_loop(ctx, &c);
-    if (status == LUC_OK) status = wrap_results(ctx, &c);
-  }
-  ctx->vmap = inner;
-  call_free(ctx, &c);
-  return status;
-}
-
-/* Is a dtype given to compute in? In place that is self's. */
-static bool computes_in(const luc_vcall *c) {
-  int p = luc__schema_find(&c->info->schema, "dtype");
-  return p >= 0 && c->given[p].kind != LUC_NONE;
-}
-
-/* The result of the call out of place, written over self. */
-static luc_status call_and_copy(luc_context *ctx, const luc_vcall *c) {
-  luc_value args[LUC_MAX_PARAMS], results[LUC_MAX_RESULTS];
-  int n = c->info->schema.nparams;
-  luc_tensor *self = c->given[0].as.tensor, *before;
-  memcpy(args, c->given, (size_t)n * sizeof *args);
-  LUC_TRY(luc__unary(ctx, LUC_OP_clone, self, &before)); /* gradients read it as it was */
-  args[0] = luc_v_tensor(before);
-  luc_status status = luc_call(ctx, c->op, args, n, results);
-  luc_tensor_release(ctx, before);
-  LUC_TRY(status);
-  luc_tensor *result = results[0].as.tensor;
-  luc_value preset = luc_v_tensor(self); /* may it be stored there? */
-  LUC_GO(luc__out(ctx, &preset, result->dtype, result->ndim, result->sizes, &self));
-  status = luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(self), luc_v_tensor(result)));
-done:
-  luc__value_release(ctx, &results[0]);
-  return status;
-}
-
-luc_status luc__vmap_inplace(luc_context *ctx, luc_opid op, const luc_value *args) {
-  luc_vmap_level *inner = ctx->vmap;
-  luc_vmap_rule *rule = luc__vmap_rule_inplace(op);
-  luc_vcall c;
-  luc_status status = start(ctx, &c, op, args, NULL);
-  if (status != LUC_OK) goto done;
-  if (!(c.batched & 1) && !is_random(op))
-    LUC_GO(luc__fail(
-        ctx, LUC_ERR_SUPPORT,
-        "%s: vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a "
-        "Tensor `other` in extra_args that has more elements than `self`: `other` is being vmapped "
-        "over but `self` is not. Use the out-of-place form, or make `self` by a function of "
-        "`other`'s (other:new_zeros(...))",
-        c.info->schema.name));
-  if (!rule && !(luc__ops[op].flags & LUC_F_MUTATES) && !computes_in(&c)) {
-    status = call_and_copy(ctx, &c);
-    goto done;
-  }
-  ctx->vmap = c.level->outer;
-  status = rule ? rule(ctx, &c) : LUC_VMAP_DECLINE;
-  if (retryable(status)) status = luc__vmap_loop_inplace(ctx, &c);
-  if (status == LUC_OK && (c.batched & 1))
-    args[0].as.tensor->requires_grad = c.args[0].as.tensor->requires_grad;
-done:
-  ctx->vmap = inner;
-  call_free(ctx, &c);
-  return status;
-}
-
 /* ---- sample by sample ---- */
 
 /* The arguments of sample i: `owned` gets what must be released. */
@@ -389,7 +294,8 @@ static bool gives_tensors(const luc_schema *schema) {
   return true;
 }
 
-luc_status luc__vmap_loop(luc_context *ctx, luc_vcall *c) {
+/* Calls the operator sample by sample into c->out. */
+static luc_status run_samples(luc_context *ctx, luc_vcall *c) {
   rows r = {.size = c->level->size};
   luc_status status = LUC_OK;
   LUC_CHECK(ctx, gives_tensors(&c->info->schema), LUC_ERR_STATE,
@@ -413,7 +319,7 @@ luc_status luc__vmap_loop(luc_context *ctx, luc_vcall *c) {
   return status;
 }
 
-luc_status luc__vmap_loop_inplace(luc_context *ctx, luc_vcall *c) {
+static luc_status run_samples_inplace(luc_context *ctx, luc_vcall *c) {
   luc_status status = LUC_OK;
   for (int64_t i = 0; i < c->level->size && status == LUC_OK; i++) {
     sample s;
@@ -421,5 +327,107 @@ luc_status luc__vmap_loop_inplace(luc_context *ctx, luc_vcall *c) {
     if (status == LUC_OK) status = luc_call_inplace(ctx, c->op, s.args, c->info->schema.nparams);
     sample_free(ctx, &s);
   }
+  return status;
+}
+
+/* ---- calls ---- */
+
+luc_status luc__vmap_call(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out) {
+  luc_vmap_level *inner = ctx->vmap;
+  luc_vmap_rule *rule = luc__ops[op].rule;
+  luc_vcall c;
+  luc_status status = start(ctx, &c, op, args, out);
+  if (status != LUC_OK) goto done;
+  ctx->vmap = c.level->outer;
+  status = rule ? rule(ctx, &c) : LUC_VMAP_DECLINE;
+  if (status == LUC_OK && !c.plain && !well_made(&c)) status = LUC_VMAP_DECLINE;
+  if (retryable(status)) {
+    drop_results(ctx, &c);
+    status = run_samples(ctx, &c);
+  }
+  if (status == LUC_OK && !c.plain) status = wrap_results(ctx, &c);
+done:
+  ctx->vmap = inner;
+  call_free(ctx, &c);
+  return status;
+}
+
+luc_status luc__vmap_retry(luc_context *ctx, luc_opid op, const luc_value *args, luc_status failure,
+                           luc_value *out) {
+  luc_vmap_level *inner = ctx->vmap;
+  luc_vcall c;
+  int p = luc__schema_find(&luc__op_info(ctx, op)->schema, "inplace");
+  bool writes = p >= 0 && args[p].kind == LUC_BOOLEAN && args[p].as.i;
+  if (writes || !retryable(failure) || !has_batched(ctx, op, args)) return failure;
+  luc_status status = start(ctx, &c, op, args, out);
+  if (status == LUC_OK) {
+    ctx->vmap = c.level->outer;
+    status = run_samples(ctx, &c);
+    if (status == LUC_OK) status = wrap_results(ctx, &c);
+  }
+  ctx->vmap = inner;
+  call_free(ctx, &c);
+  return status;
+}
+
+/* The rule of an in-place call; NULL: it is made out of place and the result copied. */
+static luc_vmap_rule *rule_inplace(luc_opid op) {
+  luc_vmap_rule *rule = luc__ops[op].rule;
+  bool both = rule == luc__vmap_pointwise || rule == luc__vmap_masked_fill;
+  return both || luc__ops[op].flags & LUC_F_MUTATES ? rule : NULL;
+}
+
+/* Is a dtype given to compute in? In place that is self's. */
+static bool computes_in(const luc_vcall *c) {
+  int p = luc__schema_find(&c->info->schema, "dtype");
+  return p >= 0 && c->given[p].kind != LUC_NONE;
+}
+
+/* The result of the call out of place, written over self. */
+static luc_status call_and_copy(luc_context *ctx, const luc_vcall *c) {
+  luc_value args[LUC_MAX_PARAMS], results[LUC_MAX_RESULTS];
+  int n = c->info->schema.nparams;
+  luc_tensor *self = c->given[0].as.tensor, *before;
+  memcpy(args, c->given, (size_t)n * sizeof *args);
+  LUC_TRY(luc__unary(ctx, LUC_OP_clone, self, &before)); /* gradients read it as it was */
+  args[0] = luc_v_tensor(before);
+  luc_status status = luc_call(ctx, c->op, args, n, results);
+  luc_tensor_release(ctx, before);
+  LUC_TRY(status);
+  luc_tensor *result = results[0].as.tensor;
+  luc_value preset = luc_v_tensor(self); /* may it be stored there? */
+  LUC_GO(luc__out(ctx, &preset, result->dtype, result->ndim, result->sizes, &self));
+  status = luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(self), luc_v_tensor(result)));
+done:
+  luc__value_release(ctx, &results[0]);
+  return status;
+}
+
+luc_status luc__vmap_inplace(luc_context *ctx, luc_opid op, const luc_value *args) {
+  luc_vmap_level *inner = ctx->vmap;
+  luc_vmap_rule *rule = rule_inplace(op);
+  luc_vcall c;
+  luc_status status = start(ctx, &c, op, args, NULL);
+  if (status != LUC_OK) goto done;
+  if (!(c.batched & 1) && !is_random(op))
+    LUC_GO(luc__fail(
+        ctx, LUC_ERR_SUPPORT,
+        "%s: vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a "
+        "Tensor `other` in extra_args that has more elements than `self`: `other` is being vmapped "
+        "over but `self` is not. Use the out-of-place form, or make `self` by a function of "
+        "`other`'s (other:new_zeros(...))",
+        c.info->schema.name));
+  if (!rule && !(luc__ops[op].flags & LUC_F_MUTATES) && !computes_in(&c)) {
+    status = call_and_copy(ctx, &c);
+    goto done;
+  }
+  ctx->vmap = c.level->outer;
+  status = rule ? rule(ctx, &c) : LUC_VMAP_DECLINE;
+  if (retryable(status)) status = run_samples_inplace(ctx, &c);
+  if (status == LUC_OK && (c.batched & 1))
+    args[0].as.tensor->requires_grad = c.args[0].as.tensor->requires_grad;
+done:
+  ctx->vmap = inner;
+  call_free(ctx, &c);
   return status;
 }

@@ -63,13 +63,7 @@ struct luc_vcall {
   luc_value *out;
 };
 
-/* The rule of an in-place call; NULL: it is made out of place and the result copied. */
-luc_vmap_rule *luc__vmap_rule_inplace(luc_opid op);
-
 /* What a rule returns that leaves the call to be done sample by sample. */
 #define LUC_VMAP_DECLINE LUC_ERR_SUPPORT
-/* Calls the operator sample by sample into c->out. */
-luc_status luc__vmap_loop(luc_context *ctx, luc_vcall *c);
-luc_status luc__vmap_loop_inplace(luc_context *ctx, luc_vcall *c);
 
 #endif

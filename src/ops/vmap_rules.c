@@ -407,7 +407,7 @@ luc_status luc__vmap_list(luc_context *ctx, luc_vcall *c) {
 
 /* ---- what knows of dimensions in front by itself ---- */
 
-/* Of matrices. */
+/* Operators of matrices take any number of batch dimensions before the last two. */
 luc_status luc__vmap_matrix(luc_context *ctx, luc_vcall *c) {
   int ndim = luc__vm_ndim(c, 0);
   if (ndim < 2) return LUC_VMAP_DECLINE;
@@ -433,10 +433,4 @@ luc_status luc__vmap_masked_select(luc_context *ctx, luc_vcall *c) {
 
 luc_status luc__vmap_one_hot(luc_context *ctx, luc_vcall *c) {
   return c->args[1].as.i > 0 ? luc__vm_call(ctx, c) : luc__vmap_dynamic(ctx, c);
-}
-
-luc_vmap_rule *luc__vmap_rule_inplace(luc_opid op) {
-  luc_vmap_rule *rule = luc__ops[op].rule;
-  bool both = rule == luc__vmap_pointwise || rule == luc__vmap_masked_fill;
-  return both || luc__ops[op].flags & LUC_F_MUTATES ? rule : NULL;
 }

@@ -49,14 +49,13 @@ function computed.parameter(who, module, name, label)
   return check.tensor(who, name, weight)
 end
 
--- Registers a parameter or buffer; undo takes it away.
-local function add(module, name, tensor, undo)
+--- Registers a tensor as what it is, a parameter or a buffer.
+function computed.register(module, name, tensor)
   if core.is_parameter(tensor) then
     module:register_parameter(name, tensor)
   else
     module:register_buffer(name, tensor)
   end
-  undo(function() core.delattr(module, name) end)
 end
 
 -- Takes away a parameter, buffer or field; undo puts it back.
@@ -74,7 +73,10 @@ end
 -- the place of the parameter. All or nothing.
 function computed.install(module, name, hook, tensors, value)
   check.transaction(function(undo)
-    for _, item in ipairs(tensors) do add(module, name .. item[1], item[2], undo) end
+    for _, item in ipairs(tensors) do
+      computed.register(module, name .. item[1], item[2])
+      undo(function() core.delattr(module, name .. item[1]) end)
+    end
     local handle = module:register_forward_pre_hook(hook)
     undo(function() handle:remove() end)
     take(module, name, undo)

@@ -9,6 +9,7 @@ local core = require("lucerna.core").nn
 local arguments = require "lucerna.arguments"
 local scoped = require "lucerna.scoped"
 local check = require "lucerna.nn.utils.check"
+local register = require("lucerna.nn.utils.computed").register
 
 local parametrize = {}
 
@@ -62,14 +63,6 @@ end
 local function check_tensor(value)
   if not lucerna.is_tensor(value) then
     check.fail("A parametrization must return a tensor. Got %s.", check.type_name(value))
-  end
-end
-
-local function register(module, name, tensor)
-  if core.is_parameter(tensor) then
-    module:register_parameter(name, tensor)
-  else
-    module:register_buffer(name, tensor)
   end
 end
 
