@@ -6,6 +6,7 @@
 #include "ops/pointwise.h"
 #include "ops/rows.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cpu/copy.h"
@@ -187,12 +188,12 @@ done:
 
 /* ---- similarities and distances ---- */
 
-/* c = max(norm, eps), whose gradient along x is x / c also below eps, as PyTorch's. */
+/* max(norm, eps), whose gradient along x is x over it also below eps, as PyTorch's. */
 static luc_tensor *norm_above(luc_formula *f, luc_tensor *norm, double eps) {
-  luc_tensor *plain = luc__f1(f, LUC_OP_detach, norm),
-             *c = luc__fs(f, LUC_OP_clamp_min, plain, eps);
-  luc_tensor *ratio = luc__f2(f, LUC_OP_div, plain, c);
-  luc_tensor *lift = luc__f2(f, LUC_OP_sub, c, luc__f2(f, LUC_OP_mul, plain, ratio));
+  luc_tensor *plain = luc__f1(f, LUC_OP_detach, norm);
+  luc_tensor *ratio = luc__fs(f, LUC_OP_clamp_max, luc__fs(f, LUC_OP_div, plain, eps), 1);
+  luc_tensor *lift = luc__fs(f, LUC_OP_rsub, luc__f2(f, LUC_OP_mul, plain, ratio), eps);
+  lift = luc__fs(f, LUC_OP_clamp_min, lift, 0);
   return luc__f2(f, LUC_OP_add, luc__f2(f, LUC_OP_mul, norm, ratio), lift);
 }
 
@@ -210,7 +211,7 @@ luc_status luc__run_cosine_similarity(luc_context *ctx, luc_value *args, luc_val
     luc_tensor *full = luc__f_expand(&f, luc__f_to(&f, x[i], dtype), ndim, sizes);
     luc_tensor *norm = luc__f_call(
         &f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(full), luc_v_float(2), args[2], luc_v_bool(true)));
-    norm = norm_above(&f, norm, luc_as_double(&args[3]));
+    norm = norm_above(&f, norm, fabs(luc_as_double(&args[3]))); /* its square counts */
     unit[i] = luc__f2(&f, LUC_OP_div, full, norm);
   }
   luc_tensor *dot = luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, unit[0], unit[1]), 1, &dim, false);

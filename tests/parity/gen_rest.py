@@ -263,6 +263,10 @@ def corners():
                 case(name, torch.ones(shape), p, seed=1)
             case(name, torch.ones(shape), 0.4, False, grad=False)
     case("F.celu", real(6) - 0.0625, -0.5)
+    for size in (1e30, 1e-30, 0.0, 3.0):
+        x = torch.full((2, 3), size)
+        for eps in (1e-8, 0.5, 0.0, -1.0):
+            case("F.cosine_similarity", x, torch.tensor([1.0, 0.0, 2.0]), eps=eps, rough=True)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
