@@ -151,7 +151,8 @@ function GradScaler:step(optimizer, ...)
   return result
 end
 
--- The factor after steps of which one was left out (infinite), or none.
+-- Adapts the factor: it shrinks if a step was left out (infinite), and grows after so many steps
+-- that were not.
 local function adapt(self, infinite)
   if infinite then
     self._scale, self._growth_tracker = self._scale * self._backoff_factor, 0
@@ -270,7 +271,7 @@ amp.GradScaler = GradScaler
 
 -- ---- functions with a backward of their own ----
 
--- Tensors of floating point but float64, also in tables, as dtype.
+-- Casts floating point tensors other than float64 to dtype, also those in tables.
 local function cast(value, dtype)
   if core.is_tensor(value) then
     local fits = value.dtype.is_floating_point and value.dtype ~= core.float64

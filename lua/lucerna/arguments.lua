@@ -31,7 +31,7 @@ local function is_keywords(value)
   return type(value) == "table" and getmetatable(value) == nil and type(next(value)) == "string"
 end
 
--- The n values, nil for what is none.
+-- Returns the n values, with nil in the place of lucerna.none.
 local function plain(n, value, ...)
   if value == none then value = nil end
   if n < 2 then return value end

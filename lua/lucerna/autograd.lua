@@ -25,7 +25,7 @@ local function is_batch_of(seed, output)
   return true
 end
 
--- grad of every sample of grad_outputs, all at once.
+-- The gradients for every sample of grad_outputs (is_grads_batched), computed together.
 local function grad_of_batch(outputs, inputs, seeds, options)
   local used, n = {}, 0 -- vmap returns no nil: the places of the gradients that are there
   local found = table.pack(require "lucerna.func.vmap"(function(...)

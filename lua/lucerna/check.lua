@@ -10,7 +10,7 @@ local function fail(who, name, expected, value)
   core._fail("%s: %s must be %s (got %s)", who, name, expected, core.nn.kind_name(value))
 end
 
--- The check that a value is one by the predicate.
+-- Makes a check that a value satisfies a predicate.
 local function kind(is, expected)
   return function(who, name, value)
     if not is(value) then fail(who, name, expected, value) end
@@ -18,7 +18,7 @@ local function kind(is, expected)
   end
 end
 
--- The check that a value is of a type of Lua's.
+-- Makes a check that a value is of one of Lua's types.
 local function of_type(wanted)
   return function(who, name, value)
     if type(value) ~= wanted then fail(who, name, "a " .. wanted, value) end

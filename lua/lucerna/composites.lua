@@ -92,7 +92,7 @@ local function check_matrix(who, a)
   return math.min(a:size(-2), a:size(-1))
 end
 
--- By the range of Aᵀ where PyTorch takes it, whose random numbers are these.
+-- Takes the range of Aᵀ instead of A's where PyTorch does, so that random numbers are drawn alike.
 local function low_rank(who, a, q, niter)
   q = check_count(who, "q", q, check_matrix(who, a))
   niter = check_count(who, "niter", niter, math.maxinteger)
@@ -142,7 +142,7 @@ end
 
 local HISTOGRAM = { "input", "bins", "range", "weight", "density" }
 
--- The ends of the bins of column d: as asked, else of its values.
+-- The ends of the bins of column d: those of range, else its least and greatest value.
 local function ends_of(column, range, d)
   local low, high = 0, 1
   if range then

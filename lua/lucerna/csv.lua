@@ -9,7 +9,7 @@ local csv = {}
 
 local fail = core._fail
 
--- One character that no number and no line end has.
+-- A delimiter is one character that can be no part of a number or of a line's end.
 local function check_delimiter(who, delimiter)
   if delimiter == nil then return "," end
   if type(delimiter) ~= "string" or #delimiter ~= 1 or delimiter:find('["%w%c+.-]')

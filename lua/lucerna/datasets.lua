@@ -150,7 +150,7 @@ end
 
 -- ---- several data sets ----
 
--- The arguments are data sets, at least one, which have positions (or none has).
+-- There must be at least one data set, and all are IterableDatasets or none is.
 local function check_datasets(who, datasets, iterable)
   if type(datasets) ~= "table" or #datasets == 0 then
     fail("%s: datasets: expected a table of at least one data set", who)
@@ -277,7 +277,8 @@ end
 
 -- ---- random_split ----
 
--- Fractions of n, rounded down, what is left dealt from the first on.
+-- Turns fractions into counts of n items: rounded down, and what is left over goes to the first
+-- ones, one each.
 local function counts_of(lengths, n)
   local sum, counts, used = 0, {}, 0
   for _, l in ipairs(lengths) do sum = sum + l end

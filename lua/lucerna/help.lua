@@ -244,7 +244,7 @@ local function parts_of(value, names)
   return parts
 end
 
--- The parts under a title.
+-- A title and, below it, what is known.
 local function text_of(title, parts)
   local entry = parts.entry and "  " .. parts.entry:gsub("\n", "\n  ")
   local lines = { title }

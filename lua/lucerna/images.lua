@@ -73,7 +73,7 @@ end
 
 -- ---- writing ----
 
--- uint8 of floats from 0 to 1, which are cut off there.
+-- Turns floats into uint8; those below 0 or above 1 are cut off there.
 local function to_bytes(image)
   local scaled = image:detach():float() * 255 + 0.5
   return scaled:nan_to_num(0):clamp(0, 255):to(lucerna.uint8)

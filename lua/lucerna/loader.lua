@@ -58,7 +58,7 @@ end
 local DataLoader = {__name = "DataLoader"}
 DataLoader.__index = DataLoader
 
--- PyTorch's, in its order.
+-- PyTorch's options, in its order.
 local names = {"dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers",
   "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn", "multiprocessing_context",
   "generator", "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order"}
@@ -167,7 +167,7 @@ local function epoch_order(self)
   return lucerna.randperm(n, {generator = generator})
 end
 
--- The batch of items, packed fields each.
+-- Makes a batch of items, each a packed table of its fields.
 local function batch_of(self, items)
   local fields = 0
   for _, item in ipairs(items) do
@@ -267,7 +267,7 @@ local function next_item(self, pass)
   fail("DataLoader: the sampler gives several positions, for which the data set has no get_batch")
 end
 
--- What the loop gets next, packed; nil at the end.
+-- What the loop gets next, as a packed table; nil at the end.
 local function following(self, pass)
   if self.one_by_one then
     local item

@@ -207,7 +207,7 @@ function Distribution:enumerate_support(...)
   return self:_enumerate(expand ~= false)
 end
 
--- Values along a new first dimension, before the batch's.
+-- Lays values along a new first dimension, in front of the batch's.
 function base.enumerated(self, values, expand)
   local ones = {}
   for i = 1, #self.batch_shape do ones[i] = 1 end
@@ -295,7 +295,7 @@ base.ExponentialFamily = base.kind("ExponentialFamily", Distribution)
 local Family = base.ExponentialFamily
 Family._mean_carrier_measure = 0
 
--- F at natural parameters cut off from their graph, these, and the derivatives of F.
+-- Returns F at the natural parameters, these cut off from their graph, and the derivatives of F.
 local function normalizer(self)
   local params = {}
   local given = self._natural_params
@@ -308,7 +308,7 @@ local function normalizer(self)
   return value, params, {lucerna.autograd.grad(value:sum(), params, {create_graph = true})}
 end
 
--- Sums what a tensor has beyond the batch's dimensions.
+-- Sums over the dimensions that a tensor has behind the batch's.
 local function sum_events(self, x) return tools.sum_rightmost(x, x:dim() - #self.batch_shape) end
 
 function Family:entropy()

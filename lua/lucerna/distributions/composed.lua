@@ -21,7 +21,7 @@ local function check_base(who, d)
   end
 end
 
--- A field that is the base's.
+-- A getter of the base distribution's field of that name.
 local function of_base(name) return function(self) return self.base_dist[name] end end
 
 -- ---- Independent ----
@@ -175,7 +175,7 @@ function Transformed:_log_prob(y)
   return result + sum_rightmost(self.base_dist:log_prob(y), dims - #self.base_dist.event_shape)
 end
 
--- 1 - value where the transforms turn the order around.
+-- A probability, or 1 less it if the transforms together decrease.
 local function monotone(self, value)
   local sign = 1
   for _, transform in ipairs(self.transforms) do sign = sign * transform.sign end
@@ -201,7 +201,7 @@ end)
 
 -- ---- its subclasses ----
 
--- Makes object's base out of its own loc and scale, which are checked as its own.
+-- Makes the object's base from its loc and scale; they are checked as the object's parameters.
 local function set_base(object, Base, loc, scale, transform, validate_args)
   local who = object.__name
   loc, object.scale = tools.broadcast(who, {"loc", "scale"}, loc, scale)

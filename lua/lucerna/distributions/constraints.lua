@@ -156,7 +156,7 @@ constraints.positive_semidefinite = make("PositiveSemidefinite", function(v)
   return both(constraints.symmetric:check(v), lucerna.linalg.eigvalsh(v):ge(0):all(-1))
 end, {event_dim = 2})
 
--- How long slices for a list are: lengths, or 1 each.
+-- The lengths of the slices that belong to the parts of a list: as given, else 1 each.
 function constraints._lengths(who, list, lengths)
   local result = {}
   if lengths ~= nil and type(lengths) ~= "table" then

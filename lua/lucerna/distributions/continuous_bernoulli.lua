@@ -45,7 +45,7 @@ end
 
 function Class.getters:param_shape() return self[self._given].shape end
 
--- Where formulas hold, and probabilities that they can take everywhere.
+-- Where the formulas hold; and probabilities that are safe to put into them everywhere.
 local function stable(self)
   local probs, lims = self.probs, self._lims
   local far = probs:le(lims[1]):logical_or(probs:gt(lims[2]))
@@ -55,7 +55,7 @@ end
 -- log(1 - p) - log p
 local function log_odds_against(p) return (-p):log1p() - p:log() end
 
--- The logarithm of what densities are divided by.
+-- The logarithm of the normalizing constant.
 local function log_norm(self)
   local far, p = stable(self)
   local below, above = where(p:le(0.5), p, 0.0), where(p:ge(0.5), p, 1.0)
@@ -126,7 +126,7 @@ for _, family in ipairs {"normal", "gamma", "extreme"} do
   for name, value in pairs(require("lucerna.distributions." .. family)) do all[name] = value end
 end
 
--- Minus the mean of log q where values of p have this mean.
+-- The cross entropy -E[log q(x)] of values x with this mean.
 local function cross(mean, q) return -mean * q.logits - (-q.probs):log1p() - log_norm(q) end
 
 local function to(name, f) kl.register_kl(Class, all[name], f) end

@@ -99,7 +99,7 @@ M.GeneralizedPareto = base.elementwise("GeneralizedPareto", nil,
 local General = M.GeneralizedPareto
 General.has_rsample = true
 
--- Is the tail exponential? And a concentration to divide by everywhere.
+-- Where the concentration is 0, and one that is safe to divide by everywhere.
 local function shape_of(self)
   local zero = self.concentration:abs():le(1e-8)
   return zero, lucerna.where(zero, 1.0, self.concentration)

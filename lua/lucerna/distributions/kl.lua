@@ -28,7 +28,7 @@ function kl.register_kl(type_p, type_q, f)
   return f
 end
 
--- The formula of the nearest classes, p's first.
+-- The formula registered for the nearest ancestors of both classes; p's count first.
 local function find(class_p, class_q)
   local p = class_p
   while p do
@@ -191,7 +191,7 @@ define("Beta", "Gamma", function(p, q)
     - (alpha - 1) * (a:digamma() - (a + p.concentration0):digamma()) + q.rate * p.mean
 end)
 
--- The mean of minus log q where q is normal and a value of p has this mean and this mean square.
+-- The cross entropy -E[log q(x)] for a normal q and values x of this mean and mean square.
 local function cross_normal(q, mean, mean_square)
   local var = q.scale ^ 2
   return (var * (2 * PI)):log() * 0.5

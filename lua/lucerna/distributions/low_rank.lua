@@ -121,7 +121,7 @@ end
 
 local function trace_square(x) return tools.sum_rightmost(x ^ 2, 2) end
 
--- Half of the logarithms' difference, the trace and the square, less the dimension.
+-- Half the sum of the difference of logarithms, the trace and the square, less the dimension.
 local function divergence(p, logs, trace, square)
   return (logs + trace + square - p.event_shape[1]) * 0.5
 end

@@ -49,7 +49,7 @@ function Wishart:__init(...)
   self._factor = normal.factor_of(name, matrix)
 end
 
--- A value for each matrix, as one of its size.
+-- Gives a value for each matrix the two dimensions with which it broadcasts against the matrices.
 local function wide(x) return x:unsqueeze(-1):unsqueeze(-1) end
 
 function Wishart.getters:mean() return wide(self.df) * self.covariance_matrix end

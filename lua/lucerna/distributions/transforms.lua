@@ -58,7 +58,7 @@ function Transform:log_abs_det_jacobian()
   fail("log_abs_det_jacobian: %s does not implement it", self.__name)
 end
 
--- Equal: of one class, with the same parameters.
+-- Two transforms are equal if they are of one class and have the same parameters.
 local function alike(a, b)
   if type(a) ~= "userdata" and type(b) ~= "userdata" then return a == b end
   local x, y = lucerna.is_tensor(a) and a or b, lucerna.is_tensor(a) and b or a
@@ -333,7 +333,7 @@ local function below(y, diagonal)
   return y:flatten(-2):index_select(-1, places(d, diagonal))
 end
 
--- Ones before the entries of a row, which move up by one.
+-- Moves the entries of a row up by one and puts a one in front.
 local function shifted(x)
   return lucerna.nn.functional.pad(x:narrow(-1, 1, x:size(-1) - 1), {1, 0}, {value = 1})
 end

@@ -34,7 +34,7 @@ local function parts_of(self, x)
   return x:split(self.lengths, self.dim)
 end
 
--- f(transform, part, other's part) of each.
+-- Calls f(transform, part of x, part of y) for each transform; returns the results.
 local function each_part(self, f, x, y)
   local results, xs, ys = {}, parts_of(self, x), y and parts_of(self, y)
   for i, t in ipairs(self.transforms) do results[i] = f(t, xs[i], ys and ys[i]) end

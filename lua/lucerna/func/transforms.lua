@@ -16,7 +16,7 @@ local transforms = {}
 
 -- ---- argnums ----
 
--- Positions of the arguments to differentiate, and whether there is but one of them.
+-- The positions of the arguments to differentiate, and whether argnums was a single number.
 local function read_argnums(who, argnums, n)
   local single = math.type(argnums) == "integer"
   if not single and not (tree.is_node(argnums) and #argnums > 0) then

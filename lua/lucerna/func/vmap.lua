@@ -76,7 +76,7 @@ local function read_inputs(in_dims, args)
   return leaves, dims, shapes
 end
 
--- The arguments with other leaves.
+-- The arguments, with these leaves in the place of their own.
 local function rebuild(shapes, leaves)
   local args, at = { n = #shapes }, 0
   for a, entry in ipairs(shapes) do

@@ -176,7 +176,7 @@ local function choose(logits, temperature, top_k, generator)
   return lucerna.multinomial(F.softmax(logits, -1), 1, {generator = generator})
 end
 
--- ids with `count` tokens more.
+-- Returns ids with `count` more tokens behind them.
 local function extend(self, ids, count, ...)
   local cache, unread = {}, ids
   for _ = 1, count do

@@ -83,7 +83,7 @@ local function make_heads(o)
     {"head", nn.Linear(size, classes)}}
 end
 
--- Normal values by the inputs of one output.
+-- Normal weights whose spread depends on the number of inputs of an output.
 local function initialize(layer, fan_in)
   init.trunc_normal_(layer.weight, {std = math.sqrt(1 / fan_in)})
   init.zeros_(layer.bias)

@@ -31,7 +31,7 @@ function container.check_self(self, method)
   end
 end
 
--- A module, or none for an empty slot.
+-- A value must be a module, or none for an empty slot.
 local function check_module(self, value, place)
   if is_module(value) or value == root.none then return end
   fail("%s: %s: %s is not a Module subclass", who(self), place, describe(value))

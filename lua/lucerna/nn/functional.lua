@@ -77,7 +77,7 @@ local MULTIHEAD = { "query", "key", "value", "embed_dim_to_check", "num_heads", 
   "use_separate_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "static_k",
   "static_v", "average_attn_weights", "is_causal" }
 
--- The arguments by name.
+-- Reads the arguments into a table by their names.
 local function multihead_arguments(...)
   local values, a = table.pack(arguments("multi_head_attention_forward", MULTIHEAD, ...)), {}
   for i, name in ipairs(MULTIHEAD) do a[name] = values[i] end

@@ -77,7 +77,7 @@ function scheduler.set_rate(group, rate)
   end
 end
 
--- The rates as they are.
+-- The current rate of every group.
 function scheduler.current(optimizer)
   local rates = {}
   for k, group in ipairs(optimizer.param_groups) do rates[k] = scheduler.rate(group) end
@@ -179,12 +179,12 @@ function scheduler.each(self, f, every)
   return rates
 end
 
--- The current rates times one factor.
+-- The current rates, all multiplied by one factor.
 function scheduler.scaled(self, factor)
   return scheduler.each(self, function(lr) return lr * factor end, true)
 end
 
--- A list of one value per group.
+-- A list with one value for each group, from such a list or one value for all.
 function scheduler.per_group(who, name, optimizer, value)
   local n = #optimizer.param_groups
   if type(value) == "table" and getmetatable(value) == nil then

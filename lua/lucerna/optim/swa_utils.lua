@@ -34,7 +34,8 @@ function swa_utils.get_swa_avg_fn()
   return function(averaged, current, n) return averaged + (current - averaged) / (n + 1) end
 end
 
--- For lists of tensors: what averages one of each, written in place.
+-- Makes of a function that averages two tensors one that takes two lists and writes into the
+-- first's.
 local function for_lists(average)
   return function(averaged, current, n)
     local values = {}
