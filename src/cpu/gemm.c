@@ -178,11 +178,11 @@ static luc_gemm turn(const luc_gemm *g) {
 enum { FEW_COLUMNS = 6 };
 static bool is_better_turned(const luc_gemm *g) {
   const int64_t idle = luc__whole(g->m, 16) - g->m, idle_back = luc__whole(g->n, 16) - g->n;
-  const int64_t work = g->m * g->n * g->k;
-  if (g->beta != 0 || work < (g->n <= FEW_COLUMNS ? PIECE_WORK / 64 : PIECE_WORK)) return false;
-  if (g->a_row == 1 && g->a_col != 1 && g->b_col == 1)
-    return g->a_batch == 0 && !g->inner && g->k >= 64 && idle_back > g->n / 20 && g->n > 12 &&
-           g->m >= 2 * g->n;
+  const bool columns = g->a_row == 1 && g->a_col != 1 && g->b_col == 1;
+  const int64_t least = columns || g->n <= FEW_COLUMNS ? PIECE_WORK / 64 : PIECE_WORK;
+  if (g->beta != 0 || g->m * g->n * g->k < least) return false;
+  if (columns)
+    return g->a_batch == 0 && !g->inner && g->k >= 64 && idle_back > g->n / 20 && g->m >= 2 * g->n;
   if (g->batch != 1 || g->a_col != 1 || g->b_row != 1 || g->b_col == 1) return false;
   if (g->n <= FEW_COLUMNS) return g->n > 1 && g->m >= 4 * g->n && is_dots(g);
   return g->m > 12 && g->m <= 128 && idle <= g->m / 4 && g->n >= 2 * g->m;
