@@ -103,7 +103,7 @@ luc_status luc__embedding_renorm(luc_context *ctx, luc_tensor *weight, luc_tenso
                   LUC_ARGS(luc_v_tensor(weight), luc_v_tensor(at), luc_v_int(-1), luc_v_bool(0)));
   luc_tensor *norm = luc__f_call(
       &f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(rows), norm_type, luc_v_int(1), luc_v_bool(true)));
-  luc_tensor *fits = luc__fs(&f, LUC_OP_le, norm, max_norm);
+  luc_tensor *fits = luc__f1(&f, LUC_OP_logical_not, luc__fs(&f, LUC_OP_gt, norm, max_norm));
   scale = luc__f1(&f, LUC_OP_reciprocal, luc__fs(&f, LUC_OP_add, norm, 1e-7));
   scale = luc__fs(&f, LUC_OP_mul, scale, max_norm);
   scale = luc__f_call(&f, LUC_OP_masked_fill,

@@ -267,6 +267,8 @@ def corners():
         x = torch.full((2, 3), size)
         for eps in (1e-8, 0.5, 0.0, -1.0):
             case("F.cosine_similarity", x, torch.tensor([1.0, 0.0, 2.0]), eps=eps, rough=True)
+    lost = torch.tensor([[float("nan"), 1.0], [float("inf"), 1.0], [3.0, 4.0]])
+    case("F.embedding", Ids(0, 1, 2), Const(lost), max_norm=0.5)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,

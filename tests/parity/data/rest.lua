@@ -1257,5 +1257,8 @@ return {
  args={n=2, {shape={2,3}, dtype="float32", grad=true, data={3.0,3.0,3.0,3.0,3.0,3.0}}, {shape={3}, dtype="float32", grad=true, data={1.0,0.0,2.0}}}, kw={eps=-1.0},
  out={{shape={2}, dtype="float32", data={0.774596751,0.774596751}}},
  gout={{shape={2}, dtype="float32", data={1.875,1.625}}},
- grads={{shape={2,3}, dtype="float32", data={-1.49011612e-08,-0.161374331,0.161374301,-1.49011612e-08,-0.139857739,0.139857709}}, {shape={3}, dtype="float32", data={0.361478508,0.903696179,-0.180739135}}},}
+ grads={{shape={2,3}, dtype="float32", data={-1.49011612e-08,-0.161374331,0.161374301,-1.49011612e-08,-0.139857739,0.139857709}}, {shape={3}, dtype="float32", data={0.361478508,0.903696179,-0.180739135}}},},
+{name="embedding", fn="F.embedding",
+ args={n=2, {shape={3}, dtype="int64", data={1,2,3}}, {shape={3,2}, dtype="float32", data={0/0,1.0,math.huge,1.0,3.0,4.0}}}, kw={max_norm=0.5},
+ out={{shape={3,2}, dtype="float32", data={0/0,1.0,0/0,0.0,0.300000012,0.400000006}}},}
 }
