@@ -293,6 +293,8 @@ describe("distributions", function()
 
   it("print as PyTorch's", function()
     assert.equal("Normal(loc: 0.5, scale: 0.10000000149011612)", tostring(D.Normal(0.5, 0.1)))
+    local large = lucerna.tensor(1.3347785718331628e16, {dtype = lucerna.float64})
+    assert.equal("Exponential(rate: 1.3347785718331628e+16)", tostring(D.Exponential(large)))
     assert.equal("Uniform(low: torch.Size([2]), high: torch.Size([2]))",
       tostring(D.Uniform(x, 2)))
     assert.equal("Interval(lower_bound=0.0, upper_bound=1.0)",

@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local check = require "lucerna.check"
+local python = require "lucerna.python"
 
 local tools = {}
 
@@ -143,25 +144,10 @@ end
 
 -- ---- text ----
 
--- A number as Python writes it: the fewest digits that read back as the same.
-local function python_number(x)
-  if type(x) == "boolean" then return x and "True" or "False" end
-  if x ~= x then return "nan" end
-  if x == math.huge or x == -math.huge then return x > 0 and "inf" or "-inf" end
-  if math.type(x) == "integer" then return tostring(x) end
-  local text
-  for digits = 1, 17 do
-    text = ("%." .. digits .. "g"):format(x)
-    if tonumber(text) == x then break end
-  end
-  if text:find("e+", 1, true) and math.abs(x) < 1e16 then text = ("%.0f"):format(x) end
-  return text:find("[.e]") and text or text .. ".0"
-end
-
 --- A value in one line: numbers and tensors without dimensions as Python's, others as printed.
 function tools.text(value)
-  if type(value) == "number" then return python_number(value) end
-  if lucerna.is_tensor(value) and value:dim() == 0 then return python_number(value:item()) end
+  if type(value) == "number" then return python(value) end
+  if lucerna.is_tensor(value) and value:dim() == 0 then return python(value:item()) end
   return (tostring(value):gsub("%s*\n%s*", " "))
 end
 

@@ -7,7 +7,7 @@ local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local is_callable = require "lucerna.callable"
 local class = require "lucerna.optim.class"
-local python = require "lucerna.optim.python"
+local python = require "lucerna.python"
 local shape_text = require "lucerna.shape_text"
 
 local module = {}

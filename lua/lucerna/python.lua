@@ -1,4 +1,4 @@
--- How Python prints a value: what appears in the text of optimizers.
+-- How Python prints a value: for the texts of optimizers and distributions.
 
 local none = require("lucerna.core").none
 
