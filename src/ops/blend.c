@@ -329,12 +329,14 @@ luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out)
 LUC_RUN(atan2, FLOAT)
 
 /* g / (x^2 + y^2), times y and times -x. */
+/* At the origin 0, as in newer PyTorch. */
 luc_status luc__grad_atan2(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = tensor_at(b, 0), *x = tensor_at(b, 1);
   luc_tensor *square =
       luc__f2(&f, LUC_OP_add, luc__f1(&f, LUC_OP_square, x), luc__f1(&f, LUC_OP_square, y));
   luc_tensor *share = luc__f2(&f, LUC_OP_div, b->gout[0], square);
+  share = luc__f_where(&f, luc__fs(&f, LUC_OP_eq, square, 0), NULL, share);
   if (luc__needs(b, 0)) luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, share, x), &b->gin[0]);
   if (luc__needs(b, 1)) {
     luc_tensor *product = luc__f2(&f, LUC_OP_mul, share, y);

@@ -59,6 +59,12 @@ describe("refused:", function()
 end)
 
 describe("what has no recorded answer:", function()
+  it("angles of the origin have no slope", function()
+    local y, x = lucerna.zeros(2):requires_grad_(), lucerna.tensor({0.0, 2}):requires_grad_()
+    y:atan2(x):sum():backward()
+    assert.same({{0, 0.5}, {0, 0}}, {y.grad:tolist(), x.grad:tolist()})
+  end)
+
   it("empty tensors have the shape and dtype asked for", function()
     local int8 = lucerna.int8
     local x = lucerna.empty(2, 3, {dtype = int8})
