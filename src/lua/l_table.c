@@ -1,5 +1,6 @@
 /* Tensors from nested tables and back: lucerna.tensor, tolist, item. Tables are read without
- * metamethods, so that nothing can raise or change them while a tensor is filled. */
+ * metamethods, and once: the first value says which dtype is filled; only where a later one does
+ * not fit into it the tensor is made anew. */
 #include <stdio.h>
 
 #include "cpu/copy.h"
@@ -14,11 +15,12 @@ typedef struct walk {
   const char *who;
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
-  int kind;     /* the widest kind of number: LUC_SCALAR_* */
-  bool complex; /* a complex number was met, or they are wanted: */
-  bool pairs;   /* each number is a table {real, imaginary} */
-  bool bounded; /* each number must fit `dtype`, integers that are wanted */
-  luc_dtype dtype;
+  int kind;                     /* the widest kind of number: LUC_SCALAR_* */
+  bool complex;                 /* a complex number was met, or they are wanted: */
+  bool pairs;                   /* each number is a table {real, imaginary} */
+  bool bounded;                 /* each number must fit `dtype`, integers that are wanted */
+  luc_dtype dtype;              /* of the tensor that is filled … */
+  int holds;                    /* … with numbers of no wider kind than this: LUC_SCALAR_* */
   int64_t at[LUC_MAX_DIMS + 1]; /* the place being looked at, for messages */
 } walk;
 
@@ -37,28 +39,6 @@ typedef struct leaf {
   bool complex;
 } leaf;
 
-/* Shape: how deep the first elements go. A wanted complex dtype makes numbers pairs. */
-static void find_shape(walk *w, int index) {
-  lua_State *L = w->L;
-  lua_pushvalue(L, index);
-  while (lua_type(L, -1) == LUA_TTABLE) {
-    if (w->ndim == LUC_MAX_DIMS)
-      luc_l_error(L, "%s: tables are nested deeper than %d levels", w->who, LUC_MAX_DIMS);
-    w->sizes[w->ndim++] = (int64_t)lua_rawlen(L, -1);
-    lua_rawgeti(L, -1, 1);
-    lua_replace(L, -2);
-  }
-  w->pairs = w->complex && w->ndim && lua_type(L, -1) == LUA_TNUMBER;
-  lua_pop(L, 1);
-  if (!w->pairs) return;
-  if (w->sizes[w->ndim - 1] != 2)
-    luc_l_error(L,
-                "%s: a complex number is a table of its real and imaginary part (got a table of "
-                "%d numbers; for real ones, leave out dtype and convert)",
-                w->who, (int)w->sizes[w->ndim - 1]);
-  w->ndim--;
-}
-
 /* A number, boolean or one-element tensor; false if it is none. */
 static bool to_scalar(lua_State *L, int index, luc_scalar *s) {
   int type = lua_type(L, index);
@@ -74,25 +54,6 @@ static bool to_scalar(lua_State *L, int index, luc_scalar *s) {
     *s = luc__load_scalar(t->data, t->dtype);
   }
   return true;
-}
-
-static void fail_leaf(walk *w, int depth, int index) {
-  char place[128];
-  luc_l_error(w->L,
-              w->pairs
-                  ? "%s: expected a table of two numbers, a complex one's parts, at %s (got %s)"
-                  : "%s: expected a number or boolean at %s (got %s)",
-              w->who, place_text(w, depth, place, sizeof place), luc_l_given(w->L, index));
-}
-
-static void fail_ragged(walk *w, int depth, int index) {
-  char place[128];
-  const char *given = lua_type(w->L, index) == LUA_TTABLE
-                          ? lua_pushfstring(w->L, "%d", (int)lua_rawlen(w->L, index))
-                          : luc_l_given(w->L, index);
-  luc_l_error(w->L,
-              "%s: expected a table of %d values at %s (got %s): rows must have equal lengths",
-              w->who, (int)w->sizes[depth], place_text(w, depth, place, sizeof place), given);
 }
 
 /* The same of any number, also a pair or a complex tensor of one element. */
@@ -115,110 +76,114 @@ static bool to_leaf(const walk *w, int index, leaf *out) {
   return good;
 }
 
+/* Shape: how deep the first elements go; the first one's kind. A wanted complex dtype makes numbers
+ * pairs. */
+static void find_shape(walk *w, int index) {
+  lua_State *L = w->L;
+  lua_pushvalue(L, index);
+  while (lua_type(L, -1) == LUA_TTABLE) {
+    if (w->ndim == LUC_MAX_DIMS)
+      luc_l_error(L, "%s: tables are nested deeper than %d levels", w->who, LUC_MAX_DIMS);
+    w->sizes[w->ndim++] = (int64_t)lua_rawlen(L, -1);
+    lua_rawgeti(L, -1, 1);
+    lua_replace(L, -2);
+  }
+  w->pairs = w->complex && w->ndim && lua_type(L, -1) == LUA_TNUMBER;
+  leaf first;
+  if (!w->pairs && to_leaf(w, -1, &first)) {
+    w->complex |= first.complex;
+    w->kind = first.complex ? LUC_SCALAR_FLOAT : first.s.kind;
+  }
+  lua_pop(L, 1);
+  if (!w->pairs) return;
+  if (w->sizes[w->ndim - 1] != 2)
+    luc_l_error(L,
+                "%s: a complex number is a table of its real and imaginary part (got a table of "
+                "%d numbers; for real ones, leave out dtype and convert)",
+                w->who, (int)w->sizes[w->ndim - 1]);
+  w->ndim--;
+}
+
+static void fail_leaf(walk *w, int depth, int index) {
+  char place[128];
+  luc_l_error(w->L,
+              w->pairs
+                  ? "%s: expected a table of two numbers, a complex one's parts, at %s (got %s)"
+                  : "%s: expected a number or boolean at %s (got %s)",
+              w->who, place_text(w, depth, place, sizeof place), luc_l_given(w->L, index));
+}
+
+static void fail_ragged(walk *w, int depth, int index) {
+  char place[128];
+  const char *given = lua_type(w->L, index) == LUA_TTABLE
+                          ? lua_pushfstring(w->L, "%d", (int)lua_rawlen(w->L, index))
+                          : luc_l_given(w->L, index);
+  luc_l_error(w->L,
+              "%s: expected a table of %d values at %s (got %s): rows must have equal lengths",
+              w->who, (int)w->sizes[depth], place_text(w, depth, place, sizeof place), given);
+}
+
 static void check_fits(walk *w, luc_scalar s) {
   luc_status status = luc__check_scalar(w->st->ctx, s, w->dtype);
   if (status != LUC_OK) luc_l_raise(w->L, w->st, luc__failed_as(w->st->ctx, status, w->who));
 }
 
-static void check_leaf(walk *w, int depth, int index) {
-  leaf l;
-  luc_l_checkstack(w->L, 4);
-  if (!to_leaf(w, index, &l)) fail_leaf(w, depth, index);
-  if (w->bounded) check_fits(w, l.s);
-  w->complex |= l.complex;
-  if (!l.complex && l.s.kind > w->kind) w->kind = l.s.kind;
-}
-
-enum { AT_ONCE = 64 }; /* items of a row are on the stack at a time: popping each takes longer */
-
-/* The items of a table of leaves: mostly numbers, which are told apart at once. */
-static void check_row(walk *w, int depth, int index) {
+/* Every table has the length its depth wants. Value at `index`. */
+static void check_lengths(walk *w, int depth, int index) {
   lua_State *L = w->L;
-  int top = lua_gettop(L);
-  bool floats = false, whole = false;
-  lua_Integer least = 0, most = 0; /* of integers that must fit */
-  luc_l_checkstack(L, AT_ONCE + LUA_MINSTACK);
-  for (int64_t i = 1; i <= w->sizes[depth]; i++) {
-    bool number = lua_rawgeti(L, index, i) == LUA_TNUMBER && !w->pairs;
-    bool integer = number && lua_isinteger(L, -1);
-    if (integer && w->bounded) {
-      lua_Integer v = lua_tointeger(L, -1);
-      least = v < least ? v : least;
-      most = v > most ? v : most;
-      whole = true;
-    } else if (number && !w->bounded) {
-      *(integer ? &whole : &floats) = true;
-    } else {
-      w->at[depth] = i;
-      check_leaf(w, depth + 1, lua_gettop(L));
-    }
-    if (i % AT_ONCE == 0) lua_settop(L, top);
-  }
-  lua_settop(L, top);
-  if (w->bounded) check_fits(w, (luc_scalar){LUC_SCALAR_INT, {.i = least}});
-  if (w->bounded) check_fits(w, (luc_scalar){LUC_SCALAR_INT, {.i = most}});
-  int kind = floats ? LUC_SCALAR_FLOAT : whole ? LUC_SCALAR_INT : LUC_SCALAR_BOOL;
-  if (kind > w->kind) w->kind = kind;
-}
-
-/* Every table has the length its depth wants, every leaf is a number. Value at `index`. */
-static void check(walk *w, int depth, int index) {
-  lua_State *L = w->L;
-  if (depth == w->ndim) {
-    check_leaf(w, depth, index);
-    return;
-  }
   bool table = lua_type(L, index) == LUA_TTABLE;
   if (!table || (int64_t)lua_rawlen(L, index) != w->sizes[depth]) fail_ragged(w, depth, index);
-  if (depth == w->ndim - 1) {
-    check_row(w, depth, index);
-    return;
-  }
+  if (depth == w->ndim - 1) return;
   luc_l_checkstack(L, 4);
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
     w->at[depth] = i;
     lua_rawgeti(L, index, i);
-    check(w, depth + 1, lua_gettop(L));
+    check_lengths(w, depth + 1, lua_gettop(L));
     lua_pop(L, 1);
   }
 }
 
-static void fill_leaf(walk *w, int index, luc_dtype dtype, char *p) {
-  leaf l = {.s = {LUC_SCALAR_INT, {.i = 0}}};
-  (void)to_leaf(w, index, &l);
-  if (l.complex)
-    luc__store_complex(p, dtype, l.parts);
-  else
-    luc__store_scalar(p, dtype, l.s);
+/* Any leaf; of one that the tensor cannot hold the kind is noted. */
+static void put_leaf(walk *w, int depth, int index, char *p) {
+  leaf l;
+  luc_l_checkstack(w->L, 4);
+  if (!to_leaf(w, index, &l)) fail_leaf(w, depth, index);
+  if (l.complex) {
+    w->complex = true;
+    if (luc__dtype_is_complex(w->dtype)) luc__store_complex(p, w->dtype, l.parts);
+    return;
+  }
+  if (w->bounded) check_fits(w, l.s);
+  if (l.s.kind > w->kind) w->kind = l.s.kind;
+  if (l.s.kind <= w->holds) luc__store_scalar(p, w->dtype, l.s);
 }
 
-/* Pushes item i. Cannot raise: what a finalizer may have changed meanwhile is nil. */
-static int push_item(lua_State *L, int index, int64_t i) {
-  if (lua_type(L, index) == LUA_TTABLE) return lua_rawgeti(L, index, i);
-  lua_pushnil(L);
-  return LUA_TNIL;
-}
+enum { AT_ONCE = 64 }; /* items of a row are on the stack at a time: popping each takes longer */
 
-/* The number on top of the stack. A float32 is made of a double, as in PyTorch. */
-static void fill_number(lua_State *L, luc_dtype dtype, char *p) {
-  if (dtype == LUC_FLOAT32)
-    *(float *)p = (float)lua_tonumber(L, -1);
-  else if (lua_isinteger(L, -1))
-    luc__store_scalar(p, dtype, (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, -1)}});
-  else
-    luc__store_scalar(p, dtype, (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, -1)}});
-}
-
-static char *fill_row(walk *w, int64_t n, int index, luc_dtype dtype, char *p) {
+/* The leaves of the table at `index`: mostly numbers, which are told apart at once. A float32 is
+ * made of a double, as in PyTorch. */
+static char *put_row(walk *w, int depth, int index, char *p) {
   lua_State *L = w->L;
   int top = lua_gettop(L);
+  luc_dtype dtype = w->dtype;
   size_t size = luc__dtype_size(dtype);
-  bool table = lua_type(L, index) == LUA_TTABLE;
-  for (int64_t i = 1; i <= n; i++, p += size) {
-    if ((table ? lua_rawgeti(L, index, i) : push_item(L, index, i)) != LUA_TNUMBER || w->pairs) {
-      fill_leaf(w, -1, dtype, p);
+  luc_l_checkstack(L, AT_ONCE + LUA_MINSTACK);
+  for (int64_t i = 1; i <= w->sizes[depth]; i++, p += size) {
+    luc_scalar s;
+    int type = lua_rawgeti(L, index, i);
+    bool number = type == LUA_TNUMBER && !w->pairs, boolean = type == LUA_TBOOLEAN && !w->pairs;
+    if (number && dtype == LUC_FLOAT32) {
+      *(float *)p = (float)lua_tonumber(L, -1);
+    } else if (number && dtype == LUC_FLOAT64) {
+      *(double *)p = lua_tonumber(L, -1);
+    } else if (number && dtype == LUC_INT64 && lua_isinteger(L, -1)) {
+      *(int64_t *)p = lua_tointeger(L, -1);
+    } else if ((number || boolean) && to_scalar(L, -1, &s) && s.kind <= w->holds) {
+      if (w->bounded) check_fits(w, s);
+      luc__store_scalar(p, dtype, s);
     } else {
-      fill_number(L, dtype, p);
+      w->at[depth] = i;
+      put_leaf(w, depth + 1, lua_gettop(L), p);
     }
     if (i % AT_ONCE == 0) lua_settop(L, top);
   }
@@ -226,46 +191,61 @@ static char *fill_row(walk *w, int64_t n, int index, luc_dtype dtype, char *p) {
   return p;
 }
 
-/* Writes the leaves in order; returns where the next one goes. Cannot raise: check has made room
- * on the stack. */
-static char *fill(walk *w, int depth, int index, luc_dtype dtype, char *p) {
+/* Writes the leaves in order; returns where the next one goes. */
+static char *put(walk *w, int depth, int index, char *p) {
   lua_State *L = w->L;
   if (depth == w->ndim) {
-    fill_leaf(w, index, dtype, p);
-    return p + luc__dtype_size(dtype);
+    put_leaf(w, depth, index, p);
+    return p + luc__dtype_size(w->dtype);
   }
-  if (depth == w->ndim - 1) return fill_row(w, w->sizes[depth], index, dtype, p);
+  if (lua_type(L, index) != LUA_TTABLE) fail_ragged(w, depth, index); /* a finalizer changed it */
+  if (depth == w->ndim - 1) return put_row(w, depth, index, p);
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
-    push_item(L, index, i);
-    p = fill(w, depth + 1, lua_gettop(L), dtype, p);
+    w->at[depth] = i;
+    lua_rawgeti(L, index, i);
+    p = put(w, depth + 1, lua_gettop(L), p);
     lua_pop(L, 1);
   }
   return p;
+}
+
+/* What the numbers met so far make. */
+static luc_dtype dtype_of(const walk *w) {
+  luc_context *ctx = w->st->ctx;
+  if (w->complex) return luc__dtype_to_complex(ctx->default_dtype);
+  return luc__scalar_dtype(ctx, (luc_scalar){(uint8_t)w->kind, {.i = 0}});
+}
+
+/* Gives the box a tensor of the walk's dtype and shape. */
+static void new_tensor_of(walk *w, luc_l_box *box) {
+  luc_context *ctx = w->st->ctx;
+  luc_tensor_release(ctx, box->t);
+  box->t = NULL;
+  luc_status status = luc_tensor_new(ctx, w->dtype, w->ndim, w->sizes, &box->t);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(w->L, w->st))
+    status = luc_tensor_new(ctx, w->dtype, w->ndim, w->sizes, &box->t);
+  if (status != LUC_OK) luc_l_raise(w->L, w->st, status);
 }
 
 /* Fills the box with a new tensor of what is at `index`. dtype: LUC_NUM_DTYPES for what fits. */
 static void tensor_from_value(lua_State *L, luc_l_state *st, luc_l_box *box, const char *who,
                               int index, luc_dtype dtype) {
-  walk w = {.L = L, .st = st, .who = who, .kind = LUC_SCALAR_BOOL};
-  w.bounded = dtype != LUC_NUM_DTYPES && luc__dtype_is_int(dtype);
-  w.dtype = dtype;
-  w.complex = dtype != LUC_NUM_DTYPES && luc__dtype_is_complex(dtype);
+  bool wanted = dtype != LUC_NUM_DTYPES, empty = false;
+  walk w = {.L = L, .st = st, .who = who, .dtype = dtype, .kind = LUC_SCALAR_BOOL};
+  w.bounded = wanted && luc__dtype_is_int(dtype);
+  w.complex = wanted && luc__dtype_is_complex(dtype);
   find_shape(&w, index);
-  check(&w, 0, index);
-  bool empty = false;
+  if (w.ndim) check_lengths(&w, 0, index);
   for (int d = 0; d < w.ndim; d++) empty |= w.sizes[d] == 0;
   if (empty) w.kind = LUC_SCALAR_FLOAT;
-  if (dtype == LUC_NUM_DTYPES) {
-    dtype = luc__scalar_dtype(st->ctx, (luc_scalar){(uint8_t)w.kind, {.i = 0}});
-    if (w.complex) dtype = luc__dtype_to_complex(st->ctx->default_dtype);
-  }
-  if (w.complex && !luc__dtype_is_complex(dtype))
+  do {
+    w.holds = wanted ? LUC_SCALAR_FLOAT : w.kind;
+    if (!wanted) w.dtype = dtype_of(&w);
+    new_tensor_of(&w, box);
+    if (!empty) put(&w, 0, index, box->t->data);
+  } while (!wanted && dtype_of(&w) != w.dtype);
+  if (w.complex && !luc__dtype_is_complex(w.dtype))
     luc_l_error(L, "%s: complex numbers cannot be converted to %s", who, luc__dtype_name(dtype));
-  luc_status status = luc_tensor_new(st->ctx, dtype, w.ndim, w.sizes, &box->t);
-  if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
-    status = luc_tensor_new(st->ctx, dtype, w.ndim, w.sizes, &box->t);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
-  if (!empty) fill(&w, 0, index, dtype, box->t->data);
 }
 
 /* The same from a tensor: a copy outside the graph. */

@@ -32,6 +32,21 @@ describe("lucerna.tensor", function()
     assert.same({ 1.0, 3.0 }, lucerna.tensor({ x[1], 3 }):tolist())
   end)
 
+  it("takes the widest kind wherever it stands", function()
+    local c = lucerna.tensor({ 1, 2 }, { dtype = lucerna.complex64 })
+    for _, case in ipairs {
+      { lucerna.int64, { true, 2 }, { 1, 2 } },
+      { lucerna.float32, { { true, 2 }, { 2.5, false } }, { { 1, 2 }, { 2.5, 0 } } },
+      { lucerna.float32, { 1, lucerna.tensor(2.5) }, { 1, 2.5 } },
+      { lucerna.float32, { math.maxinteger, 0.5 }, { 2.0 ^ 63, 0.5 } },
+      { lucerna.complex64, { true, 3, 2.5, c }, { { 1, 0 }, { 3, 0 }, { 2.5, 0 }, { 1, 2 } } },
+      { lucerna.complex64, { c, 3 }, { { 1, 2 }, { 3, 0 } } },
+    } do
+      local x = lucerna.tensor(case[2])
+      assert.same({ case[1], case[3] }, { x.dtype, x:tolist() })
+    end
+  end)
+
   it("names the place where rows differ in length", function()
     assert.matches("tensor: expected a table of 2 values at %[2%] %(got 1%)",
       parity.message(lucerna.tensor, { { 1, 2 }, { 3 } }))
