@@ -62,6 +62,10 @@ BY_FLOAT(add, +)
 BY_FLOAT(sub, -)
 BY_FLOAT(mul, *)
 BY_FLOAT(div, /)
+static inline T FN(sqrt)(T a) {
+  return luc__float_to_bfloat16(sqrtf(luc__bfloat16_to_float(a)));
+}
+LOOP1(sqrt)
 #define INFINITE 0x7f80
 #include "cpu/elementwise_sign.inc"
 #undef T

@@ -352,3 +352,15 @@ describe("the sign of a half", function()
     end
   end)
 end)
+
+describe("the square root of every half", function()
+  it("is that of the float, rounded", function()
+    local bits = (lucerna.arange(65536) - 32768):to(lucerna.int16)
+    for name in pairs(HALVES) do
+      local x = bits:view(lucerna[name])
+      local have, want = x:sqrt(), x:float():sqrt():to(lucerna[name])
+      assert.is_true(have:isnan():equal(want:isnan()), name)
+      assert.is_true(have:nan_to_num(-1):equal(want:nan_to_num(-1)), name)
+    end
+  end)
+end)
