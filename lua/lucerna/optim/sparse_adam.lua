@@ -2,7 +2,6 @@
 -- of embeddings are dense here, with sparse = true too; rows whose gradient is all zero are taken
 -- to be those that a sparse gradient would not have.
 
-local lucerna = require "lucerna"
 local class = require "lucerna.optim.class"
 local optimizer = require "lucerna.optim.optimizer"
 
@@ -58,29 +57,28 @@ function SparseAdam:_shapes(param)
   return {exp_avg = param:size(), exp_avg_sq = param:size()}
 end
 
--- Which rows of a gradient are in use, in its shape.
+-- The positions of the rows of a gradient that are in use.
 local function rows_in_use(grad)
   local used = grad:ne(0)
-  if grad:dim() > 1 then
-    local rest = {}
-    for d = 2, grad:dim() do rest[#rest + 1] = d end
-    used = used:to(lucerna.int64):sum(rest, {keepdim = true}):ne(0)
-  end
-  return used:expand(grad:size())
+  for d = grad:dim(), 2, -1 do used = used:any(d) end
+  return used:reshape(-1):nonzero():squeeze(2)
 end
 
 local function update(group, p, state)
-  local grad = group.maximize and -p.grad or p.grad
+  local rows = rows_in_use(p.grad)
+  local function row(t) return t:index_select(1, rows) end
+  local grad = row(group.maximize and -p.grad or p.grad)
   local beta1, beta2 = group.betas[1], group.betas[2]
   local step = math.tointeger((state.step or 0) + 1)
   local old_m = state.exp_avg or p:new_zeros(p:size())
   local old_v = state.exp_avg_sq or p:new_zeros(p:size())
-  local used = rows_in_use(grad)
-  local m = lucerna.where(used, old_m + (grad - old_m) * (1 - beta1), old_m)
-  local v = lucerna.where(used, old_v + (grad * grad - old_v) * (1 - beta2), old_v)
+  local m, v = row(old_m), row(old_v)
+  m = m + (grad - m) * (1 - beta1)
+  v = v + (grad * grad - v) * (1 - beta2)
   local rate = Optimizer._number(group.lr) * math.sqrt(1 - beta2 ^ step) / (1 - beta1 ^ step)
-  local moved = p - m / (v:sqrt() + group.eps) * rate
-  return lucerna.where(used, moved, p), {step = step, exp_avg = m, exp_avg_sq = v}
+  local moved = row(p) - m / (v:sqrt() + group.eps) * rate
+  return p:index_copy(1, rows, moved), {step = step, exp_avg = old_m:index_copy(1, rows, m),
+    exp_avg_sq = old_v:index_copy(1, rows, v)}
 end
 
 SparseAdam.step = Optimizer._step_by(update)
