@@ -192,13 +192,38 @@ static luc_status move_flat(luc_context *ctx, luc_index_op op, luc_tensor *flat,
   return luc__index_move(ctx, &job, fresh);
 }
 
+/* Positions in t flattened, of which *values holds the numbers, as offsets in t as it lies. */
+static luc_status flat_offsets(luc_context *ctx, const luc_tensor *t, luc_positions *p,
+                               luc_tensor **values) {
+  luc_tensor *table;
+  LUC_TRY(luc__positions_check(ctx, p));
+  LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &p->n, &table));
+  int64_t *offsets = (int64_t *)(void *)table->data;
+  for (int64_t i = 0; i < p->n; i++) {
+    int64_t at = p->at[i] < 0 ? p->at[i] + t->numel : p->at[i] - p->first, offset = 0;
+    for (int d = t->ndim - 1; d >= 0; at /= t->sizes[d--])
+      offset += at % t->sizes[d] * t->strides[d];
+    offsets[i] = offset;
+  }
+  luc_tensor_release(ctx, *values);
+  *values = table;
+  *p = luc__table_positions(table);
+  return LUC_OK;
+}
+
 luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { MANY = 16 }; /* times as many elements as are taken cost more to lay out */
   luc_tensor *t = args[0].as.tensor, *index = args[1].as.tensor;
   luc_tensor *flat = NULL, *values = NULL, *r = NULL;
   luc_positions p;
   luc_status status = LUC_OK;
   LUC_GO(luc__positions(ctx, index, t->numel, true, NULL, &p, &values));
-  LUC_GO(luc__to_contiguous(ctx, t, &flat));
+  if (t->numel / MANY > index->numel && !luc__is_contiguous(t)) {
+    LUC_GO(flat_offsets(ctx, t, &p, &values));
+    flat = luc__retain(t);
+  } else {
+    LUC_GO(luc__to_contiguous(ctx, t, &flat));
+  }
   LUC_GO(luc__tensor_empty(ctx, t->dtype, index->ndim, index->sizes, &r));
   LUC_GO(move_flat(ctx, LUC_INDEX_GET, flat, &p, r, true));
 done:

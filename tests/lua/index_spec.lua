@@ -744,4 +744,19 @@ describe("lines across rows", function()
     assert.same({3, 0}, x:index_fill(1, far, 1).shape)
     assert.same({2, 0}, x:index_select(1, lucerna.tensor {1, 3}).shape)
   end)
+
+  it("takes few elements from what has gaps without laying it out", function()
+    local few = lucerna.tensor {{1, -1, 7}, {-2000, 2000, 1234}}
+    local past = "take: index 2001 is out of range [1, 2000] (indices count from 1)"
+    local x = lucerna.randn(100, 5, 40)
+    local wide = x[{{1, 10}}]
+    for _, t in ipairs {wide:transpose(1, 3), x[{{1, -1, 10}, {1, 1}}]:expand(10, 5, 40),
+      wide:to(lucerna.int64):permute(2, 3, 1)} do
+      assert.is_true(t:take(few):equal(t:contiguous():take(few)))
+      assert.has_error(function() t:take(lucerna.tensor {2001}) end, past)
+    end
+    local leaf = lucerna.randn(40, 50):requires_grad_()
+    leaf:t():take(few):sum():backward()
+    assert.same({6, 1}, {leaf.grad:sum():item(), leaf.grad:t():flatten()[1234]:item()})
+  end)
 end)
