@@ -56,7 +56,6 @@ end
 -- ---- DataLoader ----
 
 local DataLoader = {__name = "DataLoader"}
-DataLoader.__index = DataLoader
 
 -- PyTorch's options, in its order.
 local names = {"dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers",
@@ -186,10 +185,19 @@ local function batch_of(self, items)
   return table.unpack(columns, 1, fields)
 end
 
+-- Item i of the data set, packed. Nothing would end the loop, or leave a hole in a batch.
+local function item_at(self, i)
+  local item = table.pack(item_of(self.dataset, i))
+  if item[1] == nil and not self.collate_fn then
+    fail("DataLoader: item %d of the data set is nil (get returns an item's fields)", i)
+  end
+  return item
+end
+
 local function fetch(self, ids)
   local dataset, items = self.dataset, {}
   if dataset.get_batch and not self.collate_fn then return dataset:get_batch(ids) end
-  for k, i in ipairs(ids:tolist()) do items[k] = table.pack(item_of(dataset, i)) end
+  for k, i in ipairs(ids:tolist()) do items[k] = item_at(self, i) end
   return batch_of(self, items)
 end
 
@@ -262,7 +270,7 @@ local function next_item(self, pass)
   pass.at = pass.at + 1
   local i = pass.order[pass.at]
   if i == nil then return finish(self, pass) end
-  if type(i) == "number" then return table.pack(item_of(self.dataset, i)) end
+  if type(i) == "number" then return item_at(self, i) end
   if self.dataset.get_batch then return table.pack(self.dataset:get_batch(as_positions(i))) end
   fail("DataLoader: the sampler gives several positions, for which the data set has no get_batch")
 end
@@ -282,11 +290,19 @@ local function following(self, pass)
   return ids and table.pack(fetch(self, ids))
 end
 
+local function refuse() fail("DataLoader: use it as `for x, y in loader do`") end
+
+-- pairs and ipairs would find settings and nothing.
+DataLoader.__pairs = refuse
+function DataLoader:__index(key) -- luacheck: no self
+  if math.type(key) == "integer" then refuse() end
+end
+
 -- The generic for: the loader is the iterator function, the batch's first field its control value.
 -- Each running loop has a pass of its own, so loops over one loader may nest.
 function DataLoader:__call(_, previous)
   local pass = previous == nil and begin(self) or self.passes[previous]
-  if not pass then fail("DataLoader: use it as `for x, y in loader do`") end
+  if not pass then refuse() end
   if previous ~= nil then self.passes[previous] = nil end
   local batch = following(self, pass)
   if not batch then return nil end

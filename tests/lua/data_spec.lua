@@ -369,6 +369,30 @@ describe("DataLoader", function()
       "has no length")
     assert.error_matches(function() data.DataLoader {numbers(1)} (nil, 5) end, "use it as `for")
   end)
+
+  it("is not walked by pairs or ipairs, which would find its settings and nothing", function()
+    for _, walk in ipairs {pairs, ipairs} do
+      refused("DataLoader: use it as `for x, y in loader do`$", function()
+        for _ in walk(data.DataLoader(numbers(3))) do error "walked" end
+      end)
+    end
+  end)
+
+  it("refuses a data set whose get returns nothing, which would end the loop", function()
+    local Forgetful = data.Dataset("Forgetful")
+    function Forgetful.length() return 3 end
+    function Forgetful.get(_, i) if i ~= 2 then return i end end
+    for _, options in ipairs {{batch_size = 3}, {}, {batch_size = lucerna.none}} do
+      refused("DataLoader: item 2 of the data set is nil %(get returns an item's fields%)$",
+        function()
+          for _ in data.DataLoader(Forgetful(), options) do end -- luacheck: ignore
+        end)
+    end
+    local kept = data.DataLoader(Forgetful(), {batch_size = 3, collate_fn = function(items)
+      return #items
+    end})
+    for n in kept do assert.equal(3, n) end
+  end)
 end)
 
 describe("samplers", function()
