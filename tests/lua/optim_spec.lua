@@ -616,6 +616,8 @@ describe("an optimizer refuses", function()
     {"a single tensor", function() optim.SGD(p, {lr = 0.1}) end, "iterator or a table"},
     {"a non-leaf", function() optim.SGD({p * 2}, {lr = 0.1}) end, "non%-leaf"},
     {"something else", function() optim.SGD({p, 5}, {lr = 0.1}) end, "entry 2"},
+    {"an iterator in a list", function() optim.SGD({lucerna.nn.Linear(1, 1):parameters()}) end,
+      "entry 1 is a function; an iterator goes in a group, {params = %.%.%.}%)$"},
     {"an unknown option", function() optim.SGD({p}, {lr = 0.1, momentun = 1}) end, "momentum"},
     {"a parameter twice", function() optim.SGD({p, p}) end,
       "duplicate parameters %(parameter 2%)"},

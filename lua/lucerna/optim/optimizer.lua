@@ -142,7 +142,8 @@ local function check_named(who, list, names)
   local is_tensor, named = lucerna.is_tensor, next(names)
   for k, p in ipairs(list) do
     if not is_tensor(p) then
-      fail("%s: params: expected tensors (entry %d is a %s)", who, k, type(p))
+      fail("%s: params: expected tensors (entry %d is a %s%s)", who, k, type(p),
+        type(p) == "function" and "; an iterator goes in a group, {params = ...}" or "")
     end
     if named and not names[k] then
       fail("%s: all optimizer params should be with/without names. Some param names are missing "

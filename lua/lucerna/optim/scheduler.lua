@@ -32,7 +32,7 @@ end
 
 function scheduler.check_optimizer(who, optimizer)
   if not optim.is_optimizer(optimizer) then
-    fail("%s: optimizer: expected an Optimizer (got %s)", who, type(optimizer))
+    fail("%s: optimizer: expected an Optimizer (got %s)", who, core.nn.kind_name(optimizer))
   end
 end
 
