@@ -36,7 +36,7 @@ static int state_gc(lua_State *L) {
   luc_context *ctx = st ? st->ctx : NULL;
   if (!ctx) return 0;
   for (luc_l_schema *s = st->schemas; s; s = s->next) luc__schema_free(ctx, &s->schema);
-  luc_l_release_all(st);
+  luc_l_release_noted(L, st);
   st->ctx = NULL;
   luc_context_free(ctx);
   return 0;

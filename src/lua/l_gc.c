@@ -66,6 +66,7 @@ static int sentinel_gc(lua_State *L) {
   luc_l_state **sentinel = luc_l_userdata(L, 1, sizeof *sentinel);
   luc_l_state *st = sentinel ? *sentinel : NULL;
   if (!st || !st->ctx) return 0;
+  st->finalizing = lua_gc(L, LUA_GCISRUNNING);
   st->pace.ended = true;
   st->pace.sentinel = false;
   if (!st->pace.collecting) {

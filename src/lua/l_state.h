@@ -39,10 +39,10 @@ enum {
   LUC_L_COPIES_META,   /* of what clone has copied */
   LUC_L_SNAPSHOT_META, /* of module trees */
   LUC_L_OWNERS,        /* id of a callback -> what hooks and functions of the graph have as ud */
-  LUC_L_NOTED,         /* weak: address of a box -> that box, of tensors with a graph */
-  LUC_L_PROBED,        /* while probing: weak: id -> function */
-  LUC_L_LINKS,         /* while probing: box or module -> its functions */
-  LUC_L_LEASES,        /* strong: address of a lease -> it: userdata whose memory tensors see */
+  LUC_L_NOTED,  /* weak: address of a box -> that box: with a graph, or made in a finalizer */
+  LUC_L_PROBED, /* while probing: weak: id -> function */
+  LUC_L_LINKS,  /* while probing: box or module -> its functions */
+  LUC_L_LEASES, /* strong: address of a lease -> it: userdata whose memory tensors see */
   LUC_L_DLPACK_META,
   LUC_L_DLPACK_VERSIONED_META,
   LUC_L_METHODS, /* of tensors */
@@ -76,12 +76,12 @@ typedef struct luc_l_schema {
 
 typedef struct luc_l_state luc_l_state;
 struct luc_l_state {
-  luc_context *ctx;        /* NULL once the lua_State is closing */
-  bool detect_anomaly;     /* of backward passes: a mode like no_grad */
-  lua_State *main;         /* the main thread */
-  lua_State *L;            /* the coroutine inside a core call that may call back; else NULL */
-  const void *none;        /* address of lucerna.none */
-  struct luc_l_late *late; /* boxes that may not be finalized */
+  luc_context *ctx;    /* NULL once the lua_State is closing */
+  bool detect_anomaly; /* of backward passes: a mode like no_grad */
+  lua_State *main;     /* the main thread */
+  lua_State *L;        /* the coroutine inside a core call that may call back; else NULL */
+  const void *none;    /* address of lucerna.none */
+  int finalizing; /* LUA_GCISRUNNING inside finalizers: -1 from Lua 5.4.4 on; 0 until one ran */
   struct luc_l_box *spare; /* one in LUC_L_SPARE that was never handed out, or NULL */
   struct luc_l_hold *hold; /* the one in LUC_L_HOLD, or NULL */
   bool holds;              /* it is in use */

@@ -12,22 +12,6 @@ static void scope_add(lua_State *L, luc_l_state *st) {
   lua_pop(L, 1);
 }
 
-/* Boxes made inside finalizers may be made while Lua closes: those are never finalized themselves,
- * and found by a list. The others are not in it: where memory is so short that Lua cannot call a
- * finalizer, a box goes without leaving the list. */
-static luc_l_box *push_late(lua_State *L, luc_l_state *st) {
-  luc_l_late *late = lua_newuserdatauv(L, sizeof *late, 0);
-  *late = (luc_l_late){.next = st->late};
-  if (late->next) late->next->previous = late;
-  st->late = late;
-  return &late->box;
-}
-
-static void forget_late(luc_l_state *st, luc_l_late *late) {
-  *(late->previous ? &late->previous->next : &st->late) = late->next;
-  if (late->next) late->next->previous = late->previous;
-}
-
 static luc_l_box *push_spare(lua_State *L, luc_l_state *st) {
   luc_l_box *box = st->spare;
   luc_l_get(L, st, LUC_L_SPARE);
@@ -37,12 +21,14 @@ static luc_l_box *push_spare(lua_State *L, luc_l_state *st) {
   return box;
 }
 
+/* What is made inside a finalizer may be made while Lua closes, and is never finalized then: it is
+ * noted, to be found. The table forgets what dies, even where Lua has no memory to finalize it. */
 static luc_l_box *push_fresh(lua_State *L, luc_l_state *st) {
-  bool late = lua_gc(L, LUA_GCISRUNNING) != 1;
-  luc_l_box *box = late ? push_late(L, st) : lua_newuserdatauv(L, sizeof *box, 0);
-  *box = (luc_l_box){.magic = LUC_L_MAGIC_TENSOR, .late = late};
+  luc_l_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (luc_l_box){.magic = LUC_L_MAGIC_TENSOR};
   luc_l_get(L, st, LUC_L_TENSOR_META);
   lua_setmetatable(L, -2);
+  if (lua_gc(L, LUA_GCISRUNNING) <= st->finalizing) luc_l_note(L, st, -1);
   return box;
 }
 
@@ -135,19 +121,21 @@ static int box_gc(lua_State *L) {
   if (!st->ctx || box->finalized) return 0;
   box->finalized = true;
   if (st->spare == box) st->spare = NULL;
-  if (box->late) forget_late(st, (luc_l_late *)box);
   lua_State *outer = luc_l_enter(st, L);
   luc_tensor_release(st->ctx, t);
   st->L = outer;
   return 0;
 }
 
-void luc_l_release_all(luc_l_state *st) {
-  while (st->late) {
-    luc_tensor_release(st->ctx, st->late->box.t);
-    st->late->box.t = NULL;
-    forget_late(st, st->late);
+void luc_l_release_noted(lua_State *L, luc_l_state *st) {
+  luc_l_get(L, st, LUC_L_NOTED);
+  lua_pushnil(L);
+  for (; lua_next(L, -2); lua_pop(L, 1)) {
+    luc_l_box *box = luc_l_tobox(L, -1);
+    luc_tensor_release(st->ctx, box->t);
+    box->t = NULL;
   }
+  lua_pop(L, 1);
 }
 
 luc_tensor *luc_l_checktensor(lua_State *L, int index, const char *who, const char *param) {

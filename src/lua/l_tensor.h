@@ -16,15 +16,8 @@
 typedef struct luc_l_box {
   uint32_t magic;
   bool finalized;
-  bool late;     /* it is a luc_l_late */
   luc_tensor *t; /* NULL: empty or released */
 } luc_l_box;
-
-/* A box that may not be finalized, in the state's list of those. */
-typedef struct luc_l_late {
-  luc_l_box box;
-  struct luc_l_late *previous, *next;
-} luc_l_late;
 
 typedef struct luc_l_dtype {
   uint32_t magic;
@@ -49,7 +42,7 @@ typedef struct luc_l_hold {
 /* The box at a stack index, or NULL. Any index, any type. */
 static inline luc_l_box *luc_l_tobox(lua_State *L, int index) {
   luc_l_box *box = lua_touserdata(L, index);
-  bool ours = box && lua_rawlen(L, index) >= sizeof *box && box->magic == LUC_L_MAGIC_TENSOR;
+  bool ours = box && lua_rawlen(L, index) == sizeof *box && box->magic == LUC_L_MAGIC_TENSOR;
   return ours ? box : NULL;
 }
 /* The tensor at a stack index, or NULL; NULL also when it was released. */
@@ -79,8 +72,8 @@ static inline void luc_l_note_box(lua_State *L, luc_l_state *st, luc_l_box *box,
 void luc_l_spare_box(lua_State *L, luc_l_state *st, int index);
 /* Drops a box's reference now; the box is empty from here on. */
 void luc_l_release_box(lua_State *L, luc_l_state *st, luc_l_box *box);
-/* When the lua_State closes: empties the boxes that were not finalized. */
-void luc_l_release_all(luc_l_state *st);
+/* When the lua_State closes: empties the noted boxes, some of which were not finalized. */
+void luc_l_release_noted(lua_State *L, luc_l_state *st);
 /* Pushes an empty hold: what is put in is given back when it is closed (luc_l_release_hold) or
  * collected. */
 luc_l_hold *luc_l_newhold(lua_State *L, luc_l_state *st);

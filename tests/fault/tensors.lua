@@ -15,7 +15,24 @@ local Exp = lucerna.autograd.Function("Exp", {
   backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
 })
 
+-- Tensors made inside a finalizer, which are collected in a coroutine: there Lua asks for memory to
+-- call their own. The first collection renews what paces the collector, which is finalized first.
+local function finalizers()
+  local kept = {}
+  kept.old = setmetatable({}, { __gc = function()
+    kept.made = { lucerna.ones(2), lucerna.ones(2), lucerna.ones(2) }
+  end })
+  collectgarbage()
+  kept.old = nil
+  collectgarbage()
+  kept.made = nil
+  coroutine.wrap(collectgarbage)()
+  collectgarbage()
+  return kept
+end
+
 local function scenario()
+  finalizers()
   local w = lucerna.rand(3, 4):requires_grad_()
   local b = lucerna.zeros(3):requires_grad_()
   local adam = optim.Adam({ w, b }, { lr = 0.01 })
