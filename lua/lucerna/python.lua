@@ -2,11 +2,14 @@
 
 local none = require("lucerna.core").none
 
--- The fewest digits that read back; exponents below -4 and from 16 on.
+-- The fewest digits that read back; exponents below -4 and from 16 on. Lua's own text of a number
+-- of a usual size has no more digits than that, if it reads back.
 local function float(value)
+  local text, size = tostring(value), math.abs(value)
+  local usual = size == 0 or (size > 1e-300 and size < 1e14)
+  if usual and tonumber(text) == value then return text end
   if value ~= value then return "nan" end
   if value == math.huge or value == -math.huge then return value > 0 and "inf" or "-inf" end
-  local text
   local digits = 0
   repeat
     text = ("%." .. digits .. "e"):format(value)

@@ -531,17 +531,16 @@ function Optimizer:__tostring()
   local lines = {self.__name .. " ("}
   for g, group in ipairs(self.param_groups) do
     lines[#lines + 1] = (g > 1 and "\n" or "") .. "Parameter Group " .. g - 1
-    local names, known = {}, {params = true}
-    for _, list in ipairs {self._options or {}, group} do
-      for key, value in pairs(list) do
-        local name = list == group and key or value
-        if not known[name] then names[#names + 1] = name end
-        known[name] = true
-      end
+    local names = {}
+    for name in pairs(group) do
+      if name ~= "params" then names[#names + 1] = name end
+    end
+    for _, name in ipairs(self._options or NOTHING) do
+      if group[name] == nil then names[#names + 1] = name end
     end
     table.sort(names)
     for _, name in ipairs(names) do
-      lines[#lines + 1] = ("    %s: %s"):format(name, python(group[name]))
+      lines[#lines + 1] = "    " .. name .. ": " .. python(group[name])
     end
   end
   lines[#lines + 1] = ")"
