@@ -158,6 +158,18 @@ static void put_leaf(walk *w, int depth, int index, char *p) {
   if (l.s.kind <= w->holds) luc__store_scalar(p, w->dtype, l.s);
 }
 
+/* An integer as it is; false if it does not fit, or the dtype is none of these. */
+static bool put_integer(lua_Integer v, luc_dtype dtype, char *p) {
+  switch (dtype) {
+  case LUC_INT64: *(int64_t *)p = v; return true;
+  case LUC_INT32: *(int32_t *)p = (int32_t)v; return v == (int32_t)v;
+  case LUC_INT16: *(int16_t *)p = (int16_t)v; return v == (int16_t)v;
+  case LUC_INT8: *(int8_t *)p = (int8_t)v; return v == (int8_t)v;
+  case LUC_UINT8: *(uint8_t *)p = (uint8_t)v; return v == (uint8_t)v;
+  default: return false;
+  }
+}
+
 enum { AT_ONCE = 64 }; /* items of a row are on the stack at a time: popping each takes longer */
 
 /* The leaves of the table at `index`: mostly numbers, which are told apart at once. A float32 is
@@ -176,8 +188,8 @@ static char *put_row(walk *w, int depth, int index, char *p) {
       *(float *)p = (float)lua_tonumber(L, -1);
     } else if (number && dtype == LUC_FLOAT64) {
       *(double *)p = lua_tonumber(L, -1);
-    } else if (number && dtype == LUC_INT64 && lua_isinteger(L, -1)) {
-      *(int64_t *)p = lua_tointeger(L, -1);
+    } else if (number && lua_isinteger(L, -1) && put_integer(lua_tointeger(L, -1), dtype, p)) {
+      /* it fits */
     } else if ((number || boolean) && to_scalar(L, -1, &s) && s.kind <= w->holds) {
       if (w->bounded) check_fits(w, s);
       luc__store_scalar(p, dtype, s);

@@ -510,6 +510,13 @@ describe("a number that an integer dtype cannot hold", function()
     refused("sub", lucerna.sub, x, x, {alpha = -300})
     refused("where", lucerna.where, x:gt(50), x, 300)
     refused("fill_", x.fill_, x, 300)
+    for _, bits in ipairs {8, 16, 32} do
+      local dtype, last = {dtype = lucerna["int" .. bits]}, (1 << bits - 1) - 1
+      assert.same({-last - 1, last}, lucerna.tensor({-last - 1, last}, dtype):tolist())
+      for _, number in ipairs {-last - 2, last + 1} do
+        assert.error_matches(function() lucerna.tensor({1, number}, dtype) end, "without overflow")
+      end
+    end
     assert.same({255, 255}, lucerna.tensor({-1, 255}, uint8):tolist()) -- as in C, and PyTorch
     assert.same({1, -2}, lucerna.tensor({1.9, -2.5}, {dtype = lucerna.int64}):tolist())
   end)
