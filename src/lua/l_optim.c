@@ -139,13 +139,15 @@ static void own_value(lua_State *L) {
   lua_replace(L, at);
 }
 
-/* optimizer_fields(t, own, room, but) -> a copy of t with room for so many fields and with values
- * of its own, without the keys of `but` */
+/* optimizer_fields(t, own, into, but) -> a copy of t with values of its own, without the keys of
+ * `but`: in a table, or in a new one with room for so many fields */
 static int optimizer_fields(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checktype(L, 4, LUA_TTABLE);
-  lua_createtable(L, 0, (int)luaL_checkinteger(L, 3));
-  lua_replace(L, 3);
+  if (lua_type(L, 3) != LUA_TTABLE) {
+    lua_createtable(L, 0, (int)luaL_checkinteger(L, 3));
+    lua_replace(L, 3);
+  }
   for (lua_pushnil(L); lua_next(L, 1);) {
     lua_pushvalue(L, -2);
     bool taken = lua_rawget(L, 4) == LUA_TNIL;

@@ -333,6 +333,14 @@ describe("a scheduler's state", function()
     assert.are.equal(0.5, object.rate)
   end)
 
+  it("may be an ordered map", function()
+    local scheduler = lr_scheduler.StepLR(optimizer(), 3)
+    local dict, map = scheduler:state_dict(), lucerna.nn.Identity():state_dict()
+    for name, value in pairs(dict) do map[name] = value end
+    scheduler:load_state_dict(map)
+    assert.are.same(dict, scheduler:state_dict())
+  end)
+
   it("is refused when it is not one", function()
     local o = optimizer()
     local chained = lr_scheduler.ChainedScheduler {lr_scheduler.StepLR(o, 3)}

@@ -141,7 +141,8 @@ function scheduler.copy(value)
   return made
 end
 
-local UNSAVED = {optimizer = true, _schedulers = true, lr_lambdas = true}
+local UNSAVED = {optimizer = true, _schedulers = true, lr_lambdas = true,
+  [core] = true} -- under which an ordered map has its order
 local ROOM = 16 -- fields that most have, at most
 
 local function saved_value(value)
@@ -164,9 +165,7 @@ end
 --- Takes over what state_dict gave.
 function LRScheduler:load_state_dict(dict)
   scheduler.check_dict(self, dict)
-  for key, value in pairs(dict) do
-    if not UNSAVED[key] then self[key] = scheduler.copy(value) end
-  end
+  core._optimizer_fields(dict, scheduler.copy, self, UNSAVED)
 end
 
 -- Rates made of each group's rate, first rate and position; every: also of groups that came later
