@@ -9,12 +9,13 @@ local repl = {}
 -- Was the chunk cut off, so that more lines may complete it?
 local function is_incomplete(message) return message:find("<eof>", -5, true) ~= nil end
 
---- Compiles a chunk, an expression as `return expression`. A `local` that begins the chunk is left
+--- Compiles a chunk, an expression so that it returns what it is worth (not by a tail call, which
+-- would have no line that errors could name). A `local` that begins the chunk is left
 -- out, since it would be gone with the next line. Returns a function; or nil and the error; or nil,
 -- the error and true when the text is only the beginning of a chunk.
 function repl.compile(text, env)
   local expression = text:match("^%s*=(.*)$") or text
-  local f = load("return " .. expression, "=stdin", "t", env)
+  local f = load("local _repl <close> = nil return " .. expression, "=stdin", "t", env)
   local kept = text:match("^%s*local%s+(.*)$")
   if not f and kept then f = load(kept, "=stdin", "t", env) end
   if f then return f end
@@ -253,13 +254,18 @@ end
 
 -- ---- the loop ----
 
--- The traceback of an error down to the line that was typed, or "" if it came from there.
-local function trace(level)
+-- The library's own files, as a traceback names them.
+local OURS = debug and debug.getinfo(1, "S").short_src:match("^(.+)repl%.lua$")
+
+-- The traceback of an error down to the line that was typed, or "" if it came from there. What an
+-- error at a typed line passed through inside the library is left out.
+local function trace(level, typed)
   local kept = {}
   for line in debug.traceback("", level):gmatch("[^\n]+") do
     if line:find("stdin:%d+: in main chunk") or line:find("in field 'call'", 1, true) then break end
     local noise = line:find("^stack traceback") or line:find("in function 'error'", 1, true)
       or line:find("(...tail calls...)", 1, true)
+      or (typed and OURS and line:find(OURS, 1, true))
     if not noise then kept[#kept + 1] = line end
   end
   for i = #kept, 1, -1 do -- calls from C alone tell nothing
@@ -276,7 +282,8 @@ local function describe(problem)
       problem = ("(error object is a %s value)"):format(type(problem))
     end
   end
-  return tostring(problem) .. trace(3)
+  local message = tostring(problem)
+  return message .. trace(3, message:find("^stdin:%d"))
 end
 
 local function show_results(write, first, ...)

@@ -188,6 +188,10 @@ describe("the loop", function()
   it("says what is wrong in one line, with a traceback only when it comes from deeper", function()
     assert.equal("stdin:1: a\n", run {"error 'a'"})
     assert.equal("stdin:1: unexpected symbol near '='\n", run {"x = = 1"})
+    assert.equal("stdin:1: Adam: unknown argument 'lrr' (did you mean 'lr'?)\n",
+      run {"optim.Adam({}, {lrr = 1})"})
+    assert.equal("stdin:1: StepLR: Expected positive integer step_size, but got nil\n",
+      run {"optim.lr_scheduler.StepLR(optim.SGD(nn.Linear(1, 1):parameters()))"})
     local text = run {"function repl_f() error 'deep' end", "repl_f() repl_f()"}
     assert.matches("^stdin:1: deep\n\tstdin:1: in function 'repl_f'\n$", text)
     assert.equal("(error object is a table value)\n", run {"error {}"})
