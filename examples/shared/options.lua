@@ -1,6 +1,6 @@
 -- The options of the examples: options {epochs = 3, data = "mnist", draw = false} reads `--epochs 5
 -- --draw` from the command line into a table with these defaults. A default's type says what an
--- option takes: an integer, a number, a text, or, if it is false, nothing.
+-- option takes: an integer, a number, a text, or, if it is false, nothing. --help lists them.
 
 local KINDS = {integer = "N", float = "X", string = "TEXT"}
 
@@ -41,6 +41,10 @@ return function(defaults)
   local i = 1
   while i <= #arg do
     local name = arg[i]:match("^%-%-(.+)$")
+    if name == "help" then
+      print(usage_text(defaults))
+      os.exit()
+    end
     local default = name and defaults[name]
     if default == nil then options.usage("unknown option: " .. arg[i]) end
     if default == false then
