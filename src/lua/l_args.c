@@ -414,18 +414,6 @@ static bool takes_rest(const reader *r, int p, int index) {
   return sizes && lua_type(r->L, index) == LUA_TNUMBER;
 }
 
-/* The arguments from i on are one list; pushed together if the table's array part is among them. */
-static void read_rest(reader *r, int p, const layout *l, int i) {
-  int from = luc_l_position(l, i);
-  if (i < l->split && l->n > l->split) {
-    luc_l_checkstack(r->L, l->n - i);
-    from = lua_gettop(r->L) + 1;
-    for (int j = i; j < l->n; j++) lua_pushvalue(r->L, luc_l_position(l, j));
-  }
-  list_readers[r->sig->schema->params[p].type](r, p, &(items){l->n - i, 0, from});
-  r->a->given |= 1u << p;
-}
-
 static bool is_empty_table(lua_State *L, int index) {
   if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index)) return false;
   lua_pushnil(L);
@@ -434,10 +422,24 @@ static bool is_empty_table(lua_State *L, int index) {
   return false;
 }
 
-/* A trailing {} where no list is expected: keyword arguments, none of them. */
+/* The arguments from i on are one list, but for a trailing {}, which is no options; pushed together
+ * if the table's array part is among them. */
+static void read_rest(reader *r, int p, const layout *l, int i) {
+  int from = luc_l_position(l, i), n = l->n - i;
+  if (n > 1 && is_empty_table(r->L, luc_l_position(l, l->n - 1))) n--;
+  if (i < l->split && l->n > l->split) {
+    luc_l_checkstack(r->L, l->n - i);
+    from = lua_gettop(r->L) + 1;
+    for (int j = i; j < l->n; j++) lua_pushvalue(r->L, luc_l_position(l, j));
+  }
+  list_readers[r->sig->schema->params[p].type](r, p, &(items){n, 0, from});
+  r->a->given |= 1u << p;
+}
+
+/* A trailing {} where no list of no items is expected: keyword arguments, none of them. */
 static bool is_no_options(const reader *r, const layout *l, int i, int at) {
   const luc_param *param = &r->sig->schema->params[i];
-  return i == l->n - 1 && !param->list && param->type != LUC_T_ANY && is_empty_table(r->L, at);
+  return i == l->n - 1 && param->list >= 0 && param->type != LUC_T_ANY && is_empty_table(r->L, at);
 }
 
 /* A parameter that takes no list. */
@@ -688,7 +690,7 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
     if (takes_rest(&r, i, at)) {
       *given |= 1u << i;
       while (i < l->n && lua_type(L, luc_l_position(l, i)) == lua_type(L, at)) i++;
-      return i;
+      return i + (i == l->n - 1 && is_empty_table(L, luc_l_position(l, i)));
     }
     if (is_no_options(&r, l, i, at)) continue;
     if (!kind_fits(L, st, sig, i, at)) {

@@ -24,6 +24,21 @@ describe("arguments", function()
     assert.same({}, lucerna.zeros({}).shape)
   end)
 
+  it("may be options that are all nil, after sizes and for a list of fixed length too", function()
+    local none = { dtype = nil }
+    assert.same({ 2, 3 }, lucerna.zeros(2, 3, none).shape)
+    assert.same({ 3, 1 }, x:new_ones(3, 1, none).shape)
+    assert.same({ 1 }, lucerna.rand(1, none).shape)
+    assert.same({ x:numel() }, x:view(-1, none).shape)
+    assert.equal("Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1))",
+      tostring(lucerna.nn.Conv2d(1, 2, 3, none)))
+    assert.same({ 1, 2, 2 }, lucerna.nn.functional.avg_pool2d(lucerna.ones(1, 4, 4), 2, none).shape)
+    assert.matches("Conv2d: missing argument 'kernel_size'",
+      parity.message(lucerna.nn.Conv2d, 1, 2, none))
+    assert.matches("rand: size must be a table of integers %(got table at position 2%)",
+      parity.message(lucerna.rand, 1, none, none))
+  end)
+
   it("choose among the forms of a function by their names", function()
     assert.same({ 1, 2 }, lucerna.arange(1, { ["end"] = 3 }):tolist())
     assert.matches("arange: argument 'end' is given twice",
