@@ -77,12 +77,15 @@ function TensorDataset:length()
   return self.tensors[1]:size(1)
 end
 
+-- Row i of the tensors from k on.
+local function rows(tensors, i, k)
+  if k == tensors.n then return tensors[k][i] end
+  return tensors[k][i], rows(tensors, i, k + 1)
+end
+
 function TensorDataset:get(i)
   check_self(self, "TensorDataset", "get", "tensors")
-  i = position("TensorDataset", i, self:length())
-  local fields = {}
-  for k = 1, self.tensors.n do fields[k] = self.tensors[k][i] end
-  return table.unpack(fields, 1, self.tensors.n)
+  return rows(self.tensors, position("TensorDataset", i, self:length()), 1)
 end
 
 function TensorDataset:get_batch(ids)
