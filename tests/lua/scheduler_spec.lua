@@ -385,6 +385,14 @@ describe("a scheduler", function()
     assert.are.equal(0.5, o.param_groups[3].lr)
   end)
 
+  it("keeps the rates of groups that came after SWALR", function()
+    local o = optimizer()
+    local swa = optim.swa_utils.SWALR(o, 0.25, 2)
+    o:add_param_group {params = {parameter()}, lr = 0.5}
+    for _ = 1, 3 do swa:step() end
+    assert.are.same({0.25, 0.25, 0.5}, swa:get_last_lr())
+  end)
+
   it("can be one's own", function()
     local Halves = optim.class("Halves", lr_scheduler.LRScheduler)
     function Halves:get_lr()

@@ -225,9 +225,10 @@ function SWALR:get_lr()
   if self.anneal_epochs == 0 then step = math.max(1, step) end
   local before, now, rates = way(self, step - 1), way(self, step), {}
   for k, group in ipairs(self.optimizer.param_groups) do
-    local first = group.swa_lr -- the rate where the way began
-    if before ~= 1 then first = (scheduler.rate(group) - before * group.swa_lr) / (1 - before) end
-    rates[k] = group.swa_lr * now + first * (1 - now)
+    local last = group.swa_lr or scheduler.rate(group) -- a group that came later keeps its rate
+    local first = last -- the rate where the way began
+    if before ~= 1 then first = (scheduler.rate(group) - before * last) / (1 - before) end
+    rates[k] = last * now + first * (1 - now)
   end
   return rates
 end
