@@ -406,6 +406,13 @@ describe("nn.utils.parametrizations", function()
       message(ready.spectral_norm, nn.Linear(2, 3), { dim = 3 }))
   end)
 
+  it("weight_norm, of two tensors, does not follow other parametrizations", function()
+    local m = ready.orthogonal(nn.Linear(3, 3))
+    assert.error_matches(function() ready.weight_norm(m) end,
+      "weight_norm: weight is parametrized already, and norm and direction come first", 1, true)
+    assert.equal(1, #m.parametrizations.weight)
+  end)
+
   it("weight_norm loads what nn.utils.weight_norm saved", function()
     local old, new = utils.weight_norm(nn.Linear(3, 2)), ready.weight_norm(nn.Linear(3, 2))
     new = nn.Sequential(new)

@@ -178,6 +178,9 @@ function parametrizations.weight_norm(...)
   local module, name, dim = WeightNorm.arguments(who, ...)
   local weight = check_weight(who, module, name)
   dim = WeightNorm.read_dim(who, weight, dim)
+  if parametrize.is_parametrized(module, name) then
+    check.fail("weight_norm: %s is parametrized already, and norm and direction come first", name)
+  end
   parametrize.register_parametrization(module, name, WeightNormMap(dim), { unsafe = true })
   module:_register_load_state_dict_pre_hook(load_old(name))
   return module
