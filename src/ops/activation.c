@@ -100,11 +100,14 @@ luc_status luc__grad_activation_backward(luc_context *ctx, luc_backward *b) {
 
 /* ---- slopes as formulas ---- */
 
-static luc_tensor *masked(luc_formula *f, luc_tensor *t, luc_opid compare, luc_tensor *x, double at,
-                          double value) {
-  luc_tensor *mask = luc__fs(f, compare, x, at);
+static luc_tensor *filled(luc_formula *f, luc_tensor *t, luc_tensor *mask, double value) {
   return luc__f_call(f, LUC_OP_masked_fill,
                      LUC_ARGS(luc_v_tensor(t), luc_v_tensor(mask), luc_v_float(value)));
+}
+
+static luc_tensor *masked(luc_formula *f, luc_tensor *t, luc_opid compare, luc_tensor *x, double at,
+                          double value) {
+  return filled(f, t, luc__fs(f, compare, x, at), value);
 }
 
 static luc_tensor *squared(luc_formula *f, luc_tensor *t) {
@@ -117,12 +120,12 @@ static luc_tensor *rest(luc_formula *f, luc_tensor *t) {
 }
 
 /* The exponential is cut where the linear side rules, lest its infinity become NaN. At 0 the slope
- * is the exponential's and the second derivative 0, as in PyTorch. */
+ * is the exponential's and the second derivative 0, as in PyTorch; NaN is on the linear side. */
 static luc_tensor *elu_slope(luc_formula *f, luc_tensor *x, const double *p) {
   luc_tensor *low = luc__fs(f, LUC_OP_mul, luc__fs(f, LUC_OP_clamp_max, x, 0), p[2]);
   low = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_exp, low), p[0] * p[2]);
   low = masked(f, low, LUC_OP_ge, x, 0, p[0] * p[2]);
-  return masked(f, low, LUC_OP_gt, x, 0, p[1]);
+  return filled(f, low, luc__f1(f, LUC_OP_logical_not, luc__fs(f, LUC_OP_le, x, 0)), p[1]);
 }
 
 static luc_tensor *gelu_slope(luc_formula *f, luc_tensor *x) {

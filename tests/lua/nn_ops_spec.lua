@@ -231,6 +231,25 @@ describe("gradients of distances", function()
   end)
 end)
 
+describe("activations where there is no number:", function()
+  it("elu and its kin are straight at NaN", function()
+    for _, f in ipairs {F.elu, F.celu, function(x) return F.selu(x) / 1.0507009873554805 end} do
+      for _, create_graph in ipairs {false, true} do
+        local x = lucerna.tensor({0 / 0}, {requires_grad = true})
+        assert.near(1, autograd.grad(f(x):sum(), x, {create_graph = create_graph}):item(), 1e-6)
+      end
+    end
+  end)
+
+  it("softshrink keeps NaN", function()
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64, lucerna.bfloat16} do
+      local y = F.softshrink(lucerna.tensor({0 / 0, 0.25, -3}, {dtype = dtype})):tolist()
+      assert.is_true(y[1] ~= y[1])
+      assert.same({0.0, -2.5}, {table.unpack(y, 2)})
+    end
+  end)
+end)
+
 -- Each line is a wrong call and what it must say.
 describe("a wrong call says what is wrong:", function()
   local function z(...) return lucerna.zeros(...) end
