@@ -147,11 +147,21 @@ static luc_status check_divisor(luc_context *ctx, const luc_value *args) {
   return LUC_OK;
 }
 
+/* A number becomes one of the dtype divided in: sums and products of numbers that wrap are the
+ * same, what remains of a division is not. */
+static luc_value wrapped(luc_value v, luc_dtype dtype) {
+  luc_element element;
+  if (v.kind != LUC_INT || luc__dtype_has_gradient(dtype)) return v;
+  luc__store_scalar(&element, dtype, luc_as_scalar(&v));
+  return luc_v_int(luc__scalar_int(luc__load_scalar(&element, dtype)));
+}
+
 static luc_status divide(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
-  LUC_CHECK(ctx, luc__result_dtype(ctx, args, 2) != LUC_BOOL, LUC_ERR_TYPE,
-            "not implemented for bool");
-  LUC_TRY(check_divisor(ctx, args));
-  return luc__pointwise(ctx, op, LUC_RULE_SAME, args, NULL, out);
+  luc_dtype dtype = luc__result_dtype(ctx, args, 2);
+  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "not implemented for bool");
+  luc_value both[2] = {wrapped(args[0], dtype), wrapped(args[1], dtype)};
+  LUC_TRY(check_divisor(ctx, both));
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, both, NULL, out);
 }
 
 luc_status luc__run_div(luc_context *ctx, luc_value *args, luc_value *out) {

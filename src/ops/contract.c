@@ -118,20 +118,32 @@ static luc_tensor *as_matrix(luc_formula *f, luc_tensor *t, int n, const int *ov
   return luc__f_reshape(f, moved, 2, last ? (int64_t[]){rest, joined} : (int64_t[]){joined, rest});
 }
 
+/* t summed over those of its dims `over` that meet a dimension of size 1, spread over them. */
+static luc_tensor *summed(luc_formula *f, luc_tensor *t, int n, const int *over,
+                          const luc_tensor *met, const int *dims) {
+  int64_t sums[LUC_MAX_DIMS];
+  int count = 0;
+  for (int i = 0; i < n; i++)
+    if (met->sizes[dims[i]] == 1 && t->sizes[over[i]] != 1) sums[count++] = over[i];
+  return count ? luc__f_to(f, luc__f_sum(f, t, count, sums, true), t->dtype) : t;
+}
+
 static luc_status contract(luc_context *ctx, luc_tensor *a, luc_tensor *b, int n, const int *da,
                            const int *db, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   int64_t sizes[2 * LUC_MAX_DIMS];
   int ndim = 0;
   for (int i = 0; i < n; i++)
-    if (a->sizes[da[i]] != b->sizes[db[i]])
+    if (a->sizes[da[i]] != b->sizes[db[i]] && a->sizes[da[i]] != 1 && b->sizes[db[i]] != 1)
       return luc__fail_shapes(ctx, "a", a, "b", b,
                               "contracted dims %d and %d have sizes %lld and %lld", da[i] + 1,
                               db[i] + 1, (long long)a->sizes[da[i]], (long long)b->sizes[db[i]]);
   if (a->ndim + b->ndim - 2 * n > LUC_MAX_DIMS)
     return luc__fail_shapes(ctx, "a", a, "b", b, "too many dimensions");
-  luc_tensor *left = as_matrix(&f, a, n, da, true, &ndim, sizes);
-  luc_tensor *right = as_matrix(&f, b, n, db, false, &ndim, sizes);
+  luc_tensor *left = summed(&f, a, n, da, b, db), *right = summed(&f, b, n, db, a, da);
+  if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
+  left = as_matrix(&f, left, n, da, true, &ndim, sizes);
+  right = as_matrix(&f, right, n, db, false, &ndim, sizes);
   luc_tensor *y = luc__f2(&f, LUC_OP_mm, left, right);
   return luc__f_result(&f, luc__f_reshape(&f, y, ndim, sizes), out);
 }

@@ -159,13 +159,17 @@ static luc_status arange(luc_context *ctx, luc_scalar start, luc_scalar end, luc
   return luc__factory_sequence(ctx, dtype, n, false, luc__sequence_double, real_line, opts, out);
 }
 
-/* Unlike arange it reaches its end, and is of the default dtype. */
+/* Unlike arange it reaches its end, and is of the default dtype; one of integers is made of the
+ * whole parts of the numbers. */
 luc_status luc__run_range(luc_context *ctx, luc_value *args, luc_value *out) {
-  double from = luc__scalar_double(luc_as_scalar(&args[0]));
-  double to = luc__scalar_double(luc_as_scalar(&args[1]));
-  double by = luc__scalar_double(luc_as_scalar(&args[2])), n = floor((to - from) / by) + 1;
+  double line[3];
   luc_dtype dtype;
   LUC_TRY(luc__factory_dtype(ctx, args + 3, ctx->default_dtype, &dtype));
+  for (int i = 0; i < 3; i++) {
+    line[i] = luc__scalar_double(luc_as_scalar(&args[i]));
+    if (!luc__dtype_is_float(dtype)) line[i] = trunc(line[i]);
+  }
+  double from = line[0], to = line[1], by = line[2], n = floor((to - from) / by) + 1;
   LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "step must be nonzero");
   LUC_CHECK(ctx, isfinite(from) && isfinite(to) && isfinite(by), LUC_ERR_VALUE,
             "unsupported range: %g -> %g", from, to);

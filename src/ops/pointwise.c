@@ -413,18 +413,18 @@ luc_status luc__grad_relu_backward(luc_context *ctx, luc_backward *b) {
   return luc__binary(ctx, LUC_OP_relu_backward, b->gout[0], b->args[1].as.tensor, &b->gin[0]);
 }
 
-/* 1 / (x (1 - x)); with eps, flat outside [eps, 1 - eps]. */
+/* 1 / (x (1 - x)); with eps, flat outside [eps, 1 - eps]. One below 0 is none. */
 luc_status luc__grad_logit(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = input(b), *square = luc__f1(&f, LUC_OP_square, x);
   luc_tensor *spread = luc__f2(&f, LUC_OP_sub, x, square);
   luc_tensor *slope = luc__f2(&f, LUC_OP_div, b->gout[0], spread);
-  if (luc_is_none(&b->args[1])) {
+  double eps = luc_is_none(&b->args[1]) ? -1 : luc_as_double(&b->args[1]);
+  if (eps < 0) {
     luc_tensor *outside = luc__fs(&f, LUC_OP_lt, spread, 0);
     slope = luc__f_call(&f, LUC_OP_masked_fill,
                         LUC_ARGS(luc_v_tensor(slope), luc_v_tensor(outside), luc_v_float(NAN)));
   } else {
-    double eps = luc_as_double(&b->args[1]);
     slope = luc__f_where(&f, luc__fs(&f, LUC_OP_lt, x, eps), NULL, slope);
     slope = luc__f_where(&f, luc__fs(&f, LUC_OP_gt, x, 1 - eps), NULL, slope);
   }

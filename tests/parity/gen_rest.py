@@ -269,6 +269,18 @@ def corners():
             case("F.cosine_similarity", x, torch.tensor([1.0, 0.0, 2.0]), eps=eps, rough=True)
     lost = torch.tensor([[float("nan"), 1.0], [float("inf"), 1.0], [3.0, 4.0]])
     case("F.embedding", Ids(0, 1, 2), Const(lost), max_norm=0.5)
+    for dtype in (torch.uint8, torch.int8):
+        small = torch.tensor([1, 255, 200, 2, 3]).to(dtype)
+        for name in ("remainder", "fmod", "floor_divide", ".remainder_"):
+            for number in (-3, 300, -1, 256):
+                case(name, small, number)
+        case("remainder", -3, small)
+    case("logit", torch.tensor([2.0, -0.5, 0.25]), -1.0, rough=True)
+    case("tensordot", real(2, 1), real(3, 2), 1)
+    case("tensordot", real(2, 3, 4), real(1, 4, 2), ([Dim(1), Dim(2)], [Dim(0), Dim(1)]))
+    case("tensordot", real(2, 3, 1), real(2, 3, 4), ([Dim(2), Dim(0)], [Dim(1), Dim(0)]))
+    for ends in ((-1.5, 1), (-1.5, 3, 1.5), (5.75, 1.25, -1.5), (0, 3, 0.5)):
+        case("range", *ends, dtype=torch.int32)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
