@@ -214,16 +214,20 @@ static luc_status grad_extreme(luc_context *ctx, luc_backward *b, luc_opid loses
 LUC_GRAD_BY(maximum, grad_extreme, LUC_OP_lt)
 LUC_GRAD_BY(minimum, grad_extreme, LUC_OP_gt)
 
-/* A NaN loses, and equal values go to the first. */
+/* A NaN loses, equal values share it, and of two NaN the first has it. */
 static luc_status grad_fextreme(luc_context *ctx, luc_backward *b, luc_opid wins) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *y = b->args[1].as.tensor;
+  luc_tensor *tie = luc__f2(&f, LUC_OP_eq, x, y), *half = luc__fs(&f, LUC_OP_mul, g, 0.5);
   luc_tensor *first =
       luc__f2(&f, LUC_OP_logical_or, luc__f2(&f, wins, x, y), luc__f1(&f, LUC_OP_isnan, y));
-  if (luc__needs(b, 0)) luc__f_keep(&f, luc__f_where(&f, first, g, NULL), &b->gin[0]);
-  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f_where(&f, first, NULL, g), &b->gin[1]);
+  for (int p = 0; p < 2; p++) {
+    if (!luc__needs(b, p)) continue;
+    luc_tensor *all = p == 0 ? luc__f_where(&f, first, g, NULL) : luc__f_where(&f, first, NULL, g);
+    luc__f_keep(&f, luc__f_where(&f, tie, half, all), &b->gin[p]);
+  }
   return luc__f_end(&f, NULL, NULL);
 }
 
-LUC_GRAD_BY(fmax, grad_fextreme, LUC_OP_ge)
-LUC_GRAD_BY(fmin, grad_fextreme, LUC_OP_le)
+LUC_GRAD_BY(fmax, grad_fextreme, LUC_OP_gt)
+LUC_GRAD_BY(fmin, grad_fextreme, LUC_OP_lt)

@@ -103,7 +103,7 @@ luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value
             "Tensor must have a last dimension with stride 1");
   for (int d = 0; d < last; d++) {
     strides[d] = t->strides[d] / 2;
-    LUC_CHECK(ctx, empty || t->strides[d] % 2 == 0, LUC_ERR_SHAPE,
+    LUC_CHECK(ctx, empty || t->sizes[d] == 1 || t->strides[d] % 2 == 0, LUC_ERR_SHAPE,
               "Tensor must have a stride divisible by 2 for all but last "
               "dimension");
   }

@@ -134,9 +134,11 @@ static luc_status condition(luc_context *ctx, luc_tensor *a, const luc_value *p,
   }
   luc_tensor *info;
   luc_tensor *inverse = luc__f_call2(&f, LUC_OP_linalg_inv_ex, &info, LUC_ARGS(luc_v_tensor(a)));
+  luc_tensor *singular = luc__fs(&f, LUC_OP_ne, info, 0);
+  luc_tensor *each = luc__f_unsqueeze(&f, luc__f_unsqueeze(&f, singular, -1), -1);
+  inverse = luc__f_where(&f, each, NULL, inverse); /* svdvals refuses infinities */
   luc_tensor *r =
       luc__f2(&f, LUC_OP_mul, of_matrices(&f, a, order), of_matrices(&f, inverse, order));
-  luc_tensor *singular = luc__fs(&f, LUC_OP_ne, info, 0);
   singular = luc__f2(&f, LUC_OP_logical_or, singular, luc__f1(&f, LUC_OP_isnan, r));
   r = luc__f_call(&f, LUC_OP_masked_fill,
                   LUC_ARGS(luc_v_tensor(r), luc_v_tensor(singular), luc_v_float(INFINITY)));

@@ -156,6 +156,17 @@ describe("overloads", function()
     assert.same(list(third * third), list(lucerna.mul(third, third, {out = single})))
   end)
 
+  it("of fmax and fmin shares its gradient among equals; NaN has none", function()
+    local nan = 0 / 0
+    for _, name in ipairs {"fmax", "fmin"} do
+      local a = lucerna.tensor({nan, 1.0, nan, 2.0, math.huge}, {requires_grad = true})
+      local b = lucerna.tensor({1.0, nan, nan, 2.0, math.huge}, {requires_grad = true})
+      lucerna[name](a, b):sum():backward()
+      assert.same({0.0, 1.0, 1.0, 0.5, 0.5}, list(a.grad))
+      assert.same({1.0, 0.0, 0.0, 0.5, 0.5}, list(b.grad))
+    end
+  end)
+
   it("of logaddexp shares its gradient beside infinities", function()
     local inf = math.huge
     for _, name in ipairs {"logaddexp", "logaddexp2"} do

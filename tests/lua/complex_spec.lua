@@ -171,6 +171,11 @@ describe("the parts", function()
       return b
     end, {y})
   end)
+  it("are seen whatever the stride of a dimension of 1", function()
+    local x = lucerna.arange(1.0, 5):as_strided({1, 2, 2}, {1, 2, 1})
+    assert.same({{{1.0, 2.0}, {3.0, 4.0}}},
+      lucerna.view_as_real(lucerna.view_as_complex(x)):tolist())
+  end)
   it("have their own shapes", function()
     local z = lucerna.zeros(2, 3, {dtype = c64})
     assert.same({3, 2}, z.H.shape)

@@ -388,6 +388,13 @@ describe("linalg", function()
       parity.message(linalg.ldl_solve, ld, pivots, random(3, 4, 3, 2)))
   end)
 
+  it("cond is infinite where there is no inverse, in any norm", function()
+    local a = lucerna.stack {lucerna.zeros(2, 2), lucerna.eye(2)}
+    for norm, of_eye in pairs {nuc = 4.0, fro = 2.0, [1] = 1.0, [-1] = 1.0, [math.huge] = 1.0} do
+      parity.close(linalg.cond(a, norm), lucerna.tensor {math.huge, of_eye})
+    end
+  end)
+
   it("refuses pivots that no factorization gives", function()
     local a = lucerna.eye(2)
     local function pivots(...) return lucerna.tensor({...}, {dtype = lucerna.int32}) end
