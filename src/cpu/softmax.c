@@ -20,7 +20,7 @@ typedef struct job {
   const char *x, *dy, *y;
   char *to;
   bool backward, stream;
-  luc_transpose_fn turn;
+  const luc_copy_kernels *copy;
 } job;
 
 static void rows(void *arg, void *room, int64_t begin, int64_t end) {
@@ -35,22 +35,41 @@ static void rows(void *arg, void *room, int64_t begin, int64_t end) {
   j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, room);
 }
 
-/* Short rows are turned into columns and back, so that each is a lane. */
-static void turned_rows(void *arg, int64_t begin, int64_t end) {
+/* Between `count` of the matrices [n, inner] from x on and one of n rows, TURNED elements apart, in
+ * which they lie beside each other; back from there to x. */
+static void turn(const job *j, char *block, char *x, int64_t count, bool back) {
+  const luc_softmax *s = j->s;
+  const int64_t row = s->inner * j->size, matrix = s->n * row, pitch = TURNED * j->size;
+  const int log = luc__log2(j->size);
+  if (s->inner == 1 && back) {
+    j->copy->transpose[log](x, matrix, block, pitch, count, s->n, false);
+  } else if (s->inner == 1) {
+    j->copy->transpose[log](block, pitch, x, matrix, s->n, count, false);
+  } else {
+    for (int64_t i = 0; i < s->n; i++, block += pitch, x += row)
+      j->copy->runs[log](back ? x : block, back ? matrix : row, j->size, back ? block : x,
+                         back ? row : matrix, j->size, s->inner, count);
+  }
+}
+
+/* Short rows, or few columns, are turned, so that each is a lane. room: for what is not `few`. */
+static void turned(void *arg, void *room, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_softmax *s = j->s;
-  const int64_t row = s->n * j->size, step = TURNED * j->size;
-  _Alignas(64) char x[SHORT * TURNED * 8], y[SHORT * TURNED * 8], dx[SHORT * TURNED * 8];
-  for (int64_t i = begin; i < end; i += TURNED) {
-    const int64_t count = end - i < TURNED ? end - i : TURNED;
-    j->turn(x, step, (j->backward ? j->dy : j->x) + i * row, row, s->n, count, false);
+  const int64_t matrix = s->n * s->inner * j->size, most = TURNED / s->inner;
+  const int64_t bytes = s->n * TURNED * j->size;
+  _Alignas(64) char few[3 * SHORT * TURNED * 8];
+  char *x = room ? room : few, *to = x + bytes, *y = to + bytes;
+  for (int64_t i = begin; i < end; i += most) {
+    const int64_t count = luc__min64(end - i, most), width = count * s->inner;
+    turn(j, x, (char *)(j->backward ? j->dy : j->x) + i * matrix, count, false);
     if (j->backward) {
-      j->turn(y, step, j->y + i * row, row, s->n, count, false);
-      j->kernels->columns_backward(s->log, s->n, TURNED, count, x, y, dx);
+      turn(j, y, (char *)j->y + i * matrix, count, false);
+      j->kernels->columns_backward(s->log, s->n, TURNED, width, x, y, to);
     } else {
-      j->kernels->columns(s->log, s->n, TURNED, count, x, dx);
+      j->kernels->columns(s->log, s->n, TURNED, width, x, to);
     }
-    j->turn(j->to + i * row, row, dx, step, count, s->n, false);
+    turn(j, to, j->to + i * matrix, count, true);
   }
 }
 
@@ -69,15 +88,23 @@ static void columns(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+/* Columns are turned where they fill less than a register and those of some matrices fit. */
+static bool is_turned(const luc_softmax *s) {
+  const int64_t most = s->dtype == LUC_FLOAT64 ? SHORT_WIDE : SHORT;
+  if (s->inner == 1) return s->n <= most && s->outer >= MANY;
+  return s->inner < (s->dtype == LUC_FLOAT64 ? 8 : 16) && s->n <= 1024 && s->outer >= 4;
+}
+
 static luc_status run(luc_context *ctx, job *j) {
   const luc_softmax *s = j->s;
   if (s->outer <= 0 || s->n <= 0 || s->inner <= 0) return LUC_OK;
   j->kernels = &luc__kernels(ctx)->softmax[s->dtype];
   j->size = s->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  const int64_t most = s->dtype == LUC_FLOAT64 ? SHORT_WIDE : SHORT;
-  if (s->inner == 1 && s->n <= most && s->outer >= MANY) {
-    j->turn = luc__kernels(ctx)->copy->transpose[luc__log2(j->size)];
-    luc__parallel_for(ctx, s->outer, PIECE_SIZE / s->n / TURNED * TURNED, turned_rows, j);
+  j->copy = luc__kernels(ctx)->copy;
+  if (is_turned(s)) {
+    const int64_t most = TURNED / s->inner, room = s->n > SHORT ? 3 * s->n * TURNED * j->size : 0;
+    const int64_t grain = (PIECE_SIZE / (s->n * s->inner * most) + 1) * most;
+    return luc__parallel_scratch(ctx, s->outer, grain, (size_t)room, turned, j);
   } else if (s->inner == 1) {
     const int64_t least = 2 * PIECE_SIZE / s->n + 1, even = s->outer / MOST_PIECES;
     j->stream = luc__past_cache((j->backward ? 3 : 2) * s->outer * s->n * j->size);
