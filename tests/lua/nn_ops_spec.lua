@@ -394,6 +394,26 @@ describe("pooling", function()
     local x = lucerna.tensor {{{1.0, 2}, {3, 4}}}
     assert.same({{{1.0}}}, F.max_pool2d(x, 2, 2, 0, 2, { ceil_mode = true }):tolist())
   end)
+
+  it("with a stride gives what is a stride apart without", function()
+    for _, dtype in ipairs { lucerna.float32, lucerna.float64 } do
+      local all = lucerna.randn(2, 1, 90):to(dtype)
+      for width = 20, 90, 7 do
+        for stride = 2, 5 do
+          local x, every = all[{{}, {}, {1, width}}]:contiguous(), {{}, {}, {1, -1, stride}}
+          for k = 2, 4 do
+            local y, at = F.max_pool1d(x, k, 1, 1, {return_indices = true})
+            local z, places = F.max_pool1d(x, k, stride, 1, {return_indices = true})
+            assert.is_true(z:equal(y[every]))
+            assert.is_true(places:equal(at[every]))
+            assert.is_true(F.max_pool1d(x, k, stride, 1):equal(z))
+            assert.is_true(F.avg_pool1d(x, k, stride, 1)
+              :allclose(F.avg_pool1d(x, k, 1, 1)[every], {rtol = 1e-5}))
+          end
+        end
+      end
+    end
+  end)
 end)
 
 describe("softmax", function()
