@@ -4,6 +4,7 @@
 
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
 #include "ops/pointwise.h"
@@ -171,7 +172,17 @@ static bool put_blocks(luc_context *ctx, luc_tensor *r, const luc_value *list, i
   return true;
 }
 
-/* tensors, dim, where each begins along dim (and, last, where all end). */
+/* Do all parts have their channels last? */
+static bool all_channels_last(const luc_value *list) {
+  for (int i = 0; i < list->n; i++) {
+    const luc_tensor *t = list->as.tensors[i];
+    if (t->ndim > 5 || !luc__channels_last(t, t->ndim - 2)) return false;
+  }
+  return true;
+}
+
+/* tensors, dim, where each begins along dim (and, last, where all end). What has channels last
+ * gives such, as PyTorch's. */
 luc_status luc__run_join(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *first, *r;
   luc_dtype dtype;
@@ -182,6 +193,7 @@ luc_status luc__run_join(luc_context *ctx, luc_value *args, luc_value *out) {
   memcpy(sizes, first->sizes, sizeof sizes);
   sizes[dim] = starts[n];
   LUC_TRY(luc__tensor_empty(ctx, dtype, first->ndim, sizes, &r));
+  if (all_channels_last(&args[0])) luc__take_order(r, 1, (const luc_tensor *const *)&first);
   luc_status status = LUC_OK;
   bool done = r->numel == 0 || put_blocks(ctx, r, &args[0], dim, starts);
   for (int i = 0; i < n && !done && status == LUC_OK; i++) {

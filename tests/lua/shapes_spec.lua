@@ -253,6 +253,16 @@ describe("results lie in memory as operands do", function()
     assert.equal("1 4 20", strides(b:gt(0.5)))
     assert.equal("1 5", strides(lucerna.ones(5, 1):expand(5, 7) + lucerna.rand(7, 5):t()))
   end)
+
+  it("of cat, where all have their channels last", function()
+    local function image(...) return lucerna.rand(...):permute(1, 4, 2, 3) end
+    local few, more = image(2, 3, 5, 4), image(2, 3, 5, 3)
+    local both = lucerna.cat({few, more}, 2)
+    assert.equal("105 1 35 7", strides(both))
+    assert.is_true(both:equal(lucerna.cat({few:contiguous(), more:contiguous()}, 2)))
+    assert.equal("105 15 5 1", strides(lucerna.cat({few, more:contiguous()}, 2)))
+    assert.equal("60 12 1", strides(lucerna.cat({b, b}, 3)))
+  end)
 end)
 
 -- ---- memory ----
