@@ -22,9 +22,10 @@ static lua_State *resumed_by(lua_State *from) {
   return co;
 }
 
-int luc_l_threads(lua_State *L, luc_l_state *st, lua_State **list, int most) {
+int luc_l_threads(lua_State *L, luc_l_state *st, lua_State *list[LUC_L_THREADS]) {
   int n = 0;
-  for (lua_State *at = st->main; at && at != L && n < most - 1; at = resumed_by(at)) list[n++] = at;
+  for (lua_State *at = st->main; at && at != L && n < LUC_L_THREADS - 1; at = resumed_by(at))
+    list[n++] = at;
   if (n > 0 && resumed_by(list[n - 1]) != L) n = 0; /* a host resumed it: who knows from where */
   list[n++] = L;
   return n;
@@ -49,7 +50,7 @@ static bool push_position(lua_State *L, lua_State *thread, const luc_l_state *st
 static void push_where(lua_State *L, luc_l_state *st) {
   lua_State *threads[LUC_L_THREADS];
   bool ours = true; /* a coroutine of our own Lua code stands for who resumed it */
-  for (int i = luc_l_threads(L, st, threads, LUC_L_THREADS) - 1; i >= 0 && ours; i--)
+  for (int i = luc_l_threads(L, st, threads) - 1; i >= 0 && ours; i--)
     if (push_position(L, threads[i], st, &ours)) return;
   lua_pushliteral(L, "");
 }

@@ -42,18 +42,17 @@ static luc_l_peer *new_peer(lua_State *L, luc_l_nn *nn, luc_l_class *c, int cls)
   return peer;
 }
 
-/* Sets the metatable that fits how the module is to be called. The stack needs four slots. */
-static void set_call(lua_State *L, int index, luc_l_peer *peer) {
+/* Sets the metatable of the peer on top by how the module is to be called. Takes three slots. */
+static void set_call(lua_State *L, luc_l_peer *peer) {
   luc_module *m = peer->m;
   bool hooked = luc__has_hooks(luc__nn_of(peer->nn->st->ctx), m);
   int kind = luc__is_pure(m) ? LUC_L_CALL_NATIVE : hooked ? LUC_L_CALL_HOOKED : LUC_L_CALL_LUA;
   luc_l_nn *nn = peer->nn;
-  index = lua_absindex(L, index);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
   lua_rawgetp(L, -1, m->cls);
   peer->cls = lua_touserdata(L, -1);
   lua_getiuservalue(L, -1, LUC_L_CLASS_META + kind);
-  lua_setmetatable(L, index);
+  lua_setmetatable(L, -4);
   lua_pop(L, 2);
 }
 
@@ -75,7 +74,7 @@ static void adopt(lua_State *L, luc_l_peer *peer, luc_module *m, bool take) {
     lua_rawsetp(L, -2, m);
   }
   lua_pop(L, 1);
-  set_call(L, -1, peer);
+  set_call(L, peer);
 }
 
 luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *c) {
@@ -240,7 +239,7 @@ static void host_changed(luc_context *ctx, void *ud, luc_module *m) {
   if (!lua_checkstack(L, 8)) return;
   luc_l_peer *peer = push_known(L, nn, m);
   if (!peer) return;
-  set_call(L, -1, peer);
+  set_call(L, peer);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->hook_lists);
   lua_pushvalue(L, -2);
   if (lua_rawget(L, -2) != LUA_TNIL) {

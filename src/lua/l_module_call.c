@@ -519,8 +519,7 @@ void luc_l_push_place(lua_State *L, luc_l_state *st) {
   place p = {.n = 0};
   if (core) {
     lua_State *threads[LUC_L_THREADS];
-    for (int i = luc_l_threads(L, st, threads, LUC_L_THREADS) - 1; i >= 0; i--)
-      find_frames(threads[i], &p);
+    for (int i = luc_l_threads(L, st, threads) - 1; i >= 0; i--) find_frames(threads[i], &p);
   }
   luc_l_checkstack(L, 12);
   if (p.n == 0) {

@@ -3,12 +3,11 @@
 #include "l_module.h"
 #include "lucerna/autograd.h"
 
-/* Pushes a new placeholder; a->v[dtype] is None for the default one. */
-static int push_uninitialized(lua_State *L, luc_l_state *st, const luc_l_args *a, int dtype,
-                              int flags) {
-  const luc_value *v = &a->v[dtype];
+/* Pushes a new placeholder of (requires_grad, device, dtype); None is the default dtype. */
+static int push_uninitialized(lua_State *L, luc_l_state *st, const luc_l_args *a, int flags) {
+  const luc_value *dtype = &a->v[2];
   luc_l_box *box = luc_l_newbox(L, st);
-  luc_dtype type = (luc_dtype)(luc_is_none(v) ? st->ctx->default_dtype : v->as.i);
+  luc_dtype type = (luc_dtype)(luc_is_none(dtype) ? st->ctx->default_dtype : dtype->as.i);
   luc_status status = luc_tensor_uninitialized(st->ctx, type, &box->t);
   if (status == LUC_OK) status = luc_tensor_set_requires_grad(st->ctx, box->t, a->v[0].as.i != 0);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
@@ -19,13 +18,13 @@ static int push_uninitialized(lua_State *L, luc_l_state *st, const luc_l_args *a
 
 /* (requires_grad, device, dtype) */
 static int uninitialized_parameter(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  return push_uninitialized(L, st, a, 2, LUC_TF_PARAMETER);
+  return push_uninitialized(L, st, a, LUC_TF_PARAMETER);
 }
 
 /* (requires_grad, device, dtype, persistent) */
 static int uninitialized_buffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
   int flags = a->v[3].as.i ? LUC_TF_BUFFER : LUC_TF_BUFFER | LUC_TF_NONPERSISTENT;
-  return push_uninitialized(L, st, a, 2, flags);
+  return push_uninitialized(L, st, a, flags);
 }
 
 /* materialize(self, shape, device, dtype) */

@@ -145,7 +145,7 @@ bool luc_l_is_ours(const luc_l_state *st, const lua_Debug *ar);
 /* The coroutines from the main thread to L, each resumed by the one before it; L alone where that
  * cannot be seen. Returns their number. */
 enum { LUC_L_THREADS = 32 };
-int luc_l_threads(lua_State *L, luc_l_state *st, lua_State **list, int most);
+int luc_l_threads(lua_State *L, luc_l_state *st, lua_State *list[LUC_L_THREADS]);
 /* "number 5", "string 'abc'", "Tensor [2, 3]", "nil": what an argument is, for messages. The text
  * is left on the stack, for an error to be raised. */
 const char *luc_l_given(lua_State *L, int index);

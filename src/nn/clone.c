@@ -19,7 +19,7 @@ static luc_status copy_slots(luc_context *ctx, luc_copies *c, const luc_module *
     }
   }
   for (uint32_t at = 0; (e = luc__map_next(&from->transient, &at)) != NULL;)
-    LUC_TRY(luc__slot_set_persistent(ctx, to, e->key, e->length, false));
+    LUC_TRY(luc__slot_set_transient(ctx, to, e->key, e->length));
   for (uint32_t at = 0; (e = luc__map_next(&from->outside, &at)) != NULL;)
     LUC_TRY(luc__slot_outside(ctx, to, e->key, e->length));
   return LUC_OK;

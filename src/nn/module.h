@@ -220,8 +220,8 @@ luc_status luc__slot_take(luc_context *ctx, luc_module *m, luc_slot slot, const 
 luc_status luc__slot_check_name(luc_context *ctx, const luc_module *m, luc_slot slot,
                                 const char *name, size_t length);
 luc_status luc__slot_check_parameter(luc_context *ctx, const char *name, const luc_tensor *param);
-luc_status luc__slot_set_persistent(luc_context *ctx, luc_module *m, const char *name,
-                                    size_t length, bool persistent);
+luc_status luc__slot_set_transient(luc_context *ctx, luc_module *m, const char *name,
+                                   size_t length);
 bool luc__slot_is_persistent(const luc_module *m, const char *name, size_t length);
 /* To be called before C code changes a slot: the binding's table follows, or it refuses. */
 luc_status luc__ask_host(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,

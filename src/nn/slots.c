@@ -256,11 +256,9 @@ luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name) 
   return LUC_OK;
 }
 
-luc_status luc__slot_set_persistent(luc_context *ctx, luc_module *m, const char *name,
-                                    size_t length, bool persistent) {
-  if (!persistent) return luc__map_set(ctx, &m->transient, name, length, NULL, NULL);
-  luc__map_remove(ctx, &m->transient, name, length, NULL);
-  return LUC_OK;
+luc_status luc__slot_set_transient(luc_context *ctx, luc_module *m, const char *name,
+                                   size_t length) {
+  return luc__map_set(ctx, &m->transient, name, length, NULL, NULL);
 }
 
 bool luc__slot_is_persistent(const luc_module *m, const char *name, size_t length) {
@@ -302,7 +300,7 @@ luc_status luc__slot_check_parameter(luc_context *ctx, const char *name, const l
 luc_status luc__slot_set_buffer(luc_context *ctx, luc_module *m, const char *name, size_t length,
                                 luc_tensor *buffer, bool persistent) {
   bool was = luc__slot_is_persistent(m, name, length);
-  if (!persistent) LUC_TRY(luc__slot_set_persistent(ctx, m, name, length, false));
+  if (!persistent) LUC_TRY(luc__slot_set_transient(ctx, m, name, length));
   luc_status status = luc__slot_set(ctx, m, LUC_SLOT_BUFFER, name, length, buffer);
   bool forget = status == LUC_OK ? persistent : !persistent && was;
   if (forget) luc__map_remove(ctx, &m->transient, name, length, NULL);

@@ -29,9 +29,8 @@ static luc_status check_alpha(luc_context *ctx, const luc_value *args) {
 luc_status luc__run_add(luc_context *ctx, luc_value *args, luc_value *out) {
   if (args[2].kind == LUC_INT && args[2].as.i == 1)
     return luc__pointwise(ctx, LUC_EW_add, LUC_RULE_SAME, args, NULL, out);
-  luc_ew_params params = {{0}, {0}};
   LUC_TRY(check_alpha(ctx, args));
-  luc__ew_param(&params, 0, luc_as_scalar(&args[2]));
+  const luc_ew_params params = luc__ew_param(luc_as_scalar(&args[2]));
   return luc__pointwise(ctx, LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
 }
 
@@ -62,14 +61,13 @@ luc_status luc__run_sub(luc_context *ctx, luc_value *args, luc_value *out) {
             "trying to invert a mask, use bitwise_not() or logical_not() instead.");
   if (args[2].kind == LUC_INT && args[2].as.i == 1)
     return luc__pointwise(ctx, LUC_EW_sub, LUC_RULE_SAME, args, NULL, out);
-  luc_ew_params params = {{0}, {0}};
   LUC_TRY(check_alpha(ctx, args));
   luc_scalar alpha = luc_as_scalar(&args[2]);
   if (alpha.kind == LUC_SCALAR_FLOAT)
     alpha.as.f = -alpha.as.f;
   else
     alpha.as.i = (int64_t)(0 - (uint64_t)alpha.as.i);
-  luc__ew_param(&params, 0, alpha);
+  const luc_ew_params params = luc__ew_param(alpha);
   return luc__pointwise(ctx, LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
 }
 

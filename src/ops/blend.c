@@ -212,8 +212,7 @@ luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_addcmul(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params params = {{0}, {0}};
-  luc__ew_param(&params, 0, luc_as_scalar(&args[3]));
+  const luc_ew_params params = luc__ew_param(luc_as_scalar(&args[3]));
   return luc__pointwise(ctx, LUC_EW_addcmul, LUC_RULE_SAME, args, &params, out);
 }
 
@@ -229,10 +228,9 @@ luc_status luc__grad_addcmul(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_addcdiv(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params params = {{0}, {0}};
   LUC_CHECK(ctx, luc__dtype_has_gradient(luc__result_dtype(ctx, args + 1, 2)), LUC_ERR_TYPE,
             "Integer division with addcdiv is not supported; convert to float first");
-  luc__ew_param(&params, 0, luc_as_scalar(&args[3]));
+  const luc_ew_params params = luc__ew_param(luc_as_scalar(&args[3]));
   return luc__pointwise(ctx, LUC_EW_addcdiv, LUC_RULE_SAME, args, &params, out);
 }
 

@@ -37,7 +37,7 @@ luc_status luc__pointwise_as(luc_context *ctx, luc_ew op, luc_dtype dtype,
 luc_status luc__f_slope(luc_formula *f, luc_backward *b, luc_tensor *slope);
 /* The gradient of a function of one number whose derivative is the operator op. */
 luc_status luc__grad_slope(luc_context *ctx, luc_backward *b, luc_opid op);
-/* Puts a number into both readings of a parameter. */
-void luc__ew_param(luc_ew_params *params, int i, luc_scalar s);
+/* A kernel's parameters where it takes one, in both readings. */
+luc_ew_params luc__ew_param(luc_scalar s);
 
 #endif

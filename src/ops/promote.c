@@ -108,9 +108,8 @@ static luc_status part(luc_context *ctx, const luc_tensor *out, luc_ew_input *in
   return LUC_OK;
 }
 
-void luc__ew_param(luc_ew_params *params, int i, luc_scalar s) {
-  params->f[i] = luc__scalar_double(s);
-  params->i[i] = luc__scalar_int(s);
+luc_ew_params luc__ew_param(luc_scalar s) {
+  return (luc_ew_params){.f = {luc__scalar_double(s)}, .i = {luc__scalar_int(s)}};
 }
 
 /* ---- running ---- */

@@ -17,7 +17,7 @@ LUC_RUN_BY(sum, accumulate, LUC_RD_sum)
 LUC_RUN_BY(prod, accumulate, LUC_RD_prod)
 
 luc_status luc__grad_sum(luc_context *ctx, luc_backward *b) {
-  return luc__unreduce_full(ctx, b, 0, b->gout[0], &b->args[1], b->args[2].as.i, &b->gin[0]);
+  return luc__unreduce_full(ctx, b, b->gout[0], &b->args[1], b->args[2].as.i, &b->gin[0]);
 }
 
 /* The sum over the dimensions that t has more, or along which `size` is 1. */
@@ -53,10 +53,9 @@ luc_status luc__run_mean(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__grad_mean(luc_context *ctx, luc_backward *b) {
   luc_tensor *share;
-  double count = (double)luc__reduced_count(b, 0, &b->args[1]);
+  double count = (double)luc__reduced_count(b, &b->args[1]);
   LUC_TRY(luc__binary_scalar(ctx, LUC_OP_div, b->gout[0], count, &share));
-  luc_status status =
-      luc__unreduce_full(ctx, b, 0, share, &b->args[1], b->args[2].as.i, &b->gin[0]);
+  luc_status status = luc__unreduce_full(ctx, b, share, &b->args[1], b->args[2].as.i, &b->gin[0]);
   luc_tensor_release(ctx, share);
   return status;
 }
@@ -237,7 +236,7 @@ LUC_RUN_BY(var_mean_unbiased, with_unbiased, LUC_OP_var_mean)
 /* g * 2 (x - mean) / (n - correction), g being the gradient of the variance. */
 static luc_tensor *spread_slope(luc_formula *f, luc_backward *b, luc_tensor *g) {
   luc_value x = b->args[0], dim = b->args[1];
-  double divide = (double)luc__reduced_count(b, 0, &dim) - correction(&b->args[2], &b->args[4]);
+  double divide = (double)luc__reduced_count(b, &dim) - correction(&b->args[2], &b->args[4]);
   luc_tensor *kept = luc__f_unreduce(f, b, g, &dim, b->args[3].as.i);
   luc_tensor *mean = luc__f_call(f, LUC_OP_mean, LUC_ARGS(x, dim, luc_v_bool(true)));
   luc_tensor *apart = luc__f2(f, LUC_OP_sub, x.as.tensor, mean);
@@ -268,7 +267,7 @@ static luc_status grad_with_mean(luc_context *ctx, luc_backward *b, bool root) {
   if (g && root) g = before_root(&f, g, b->results[0]);
   if (g) total = spread_slope(&f, b, g);
   if (of_mean) {
-    double count = (double)luc__reduced_count(b, 0, &b->args[1]);
+    double count = (double)luc__reduced_count(b, &b->args[1]);
     luc_tensor *share = luc__fs(&f, LUC_OP_div, of_mean, count), *full = NULL;
     luc_tensor *kept = luc__f_unreduce(&f, b, share, &b->args[1], b->args[3].as.i);
     full = luc__f_call(&f, LUC_OP_expand_as, LUC_ARGS(luc_v_tensor(kept), b->args[0]));

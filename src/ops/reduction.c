@@ -164,10 +164,10 @@ luc_status luc__reduce_to(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_
 }
 
 /* g with the reduced dimensions back at size 1. */
-static luc_status unreduce(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
+static luc_status unreduce(luc_context *ctx, const luc_backward *b, luc_tensor *g,
                            const luc_value *dim, bool keepdim, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, p, sizes);
+  int ndim = luc__input_sizes(b, 0, sizes);
   uint32_t mask;
   if (keepdim || ndim == 0) {
     *out = luc__retain(g);
@@ -179,12 +179,12 @@ static luc_status unreduce(luc_context *ctx, const luc_backward *b, int p, luc_t
   return luc__op1(ctx, LUC_OP_reshape, out, LUC_ARGS(luc_v_tensor(g), luc_v_ints(sizes, ndim)));
 }
 
-luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
+luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, luc_tensor *g,
                               const luc_value *dim, bool keepdim, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, p, sizes);
+  int ndim = luc__input_sizes(b, 0, sizes);
   luc_tensor *kept;
-  LUC_TRY(unreduce(ctx, b, p, g, dim, keepdim, &kept));
+  LUC_TRY(unreduce(ctx, b, g, dim, keepdim, &kept));
   luc_status status =
       luc__op1(ctx, LUC_OP_expand, out, LUC_ARGS(luc_v_tensor(kept), luc_v_ints(sizes, ndim)));
   luc_tensor_release(ctx, kept);
@@ -194,7 +194,7 @@ luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, lu
 luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, const luc_value *dim,
                             bool keepdim) {
   luc_tensor *kept = NULL;
-  if (f->status == LUC_OK) f->status = unreduce(f->ctx, b, 0, g, dim, keepdim, &kept);
+  if (f->status == LUC_OK) f->status = unreduce(f->ctx, b, g, dim, keepdim, &kept);
   return luc__f_own(f, kept);
 }
 
@@ -220,9 +220,9 @@ luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int dim_param, in
   return luc__f_end(&f, spread, &b->gin[0]);
 }
 
-int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim) {
+int64_t luc__reduced_count(const luc_backward *b, const luc_value *dim) {
   int64_t sizes[LUC_MAX_DIMS], count = 1;
-  int ndim = luc__input_sizes(b, p, sizes);
+  int ndim = luc__input_sizes(b, 0, sizes);
   const int64_t *list = dim->kind == LUC_INT ? &dim->as.i : dim->as.ints;
   int n = dim->kind == LUC_INT ? 1 : dim->kind == LUC_INTS ? dim->n : 0;
   if (ndim == 0) return 1;

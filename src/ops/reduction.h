@@ -31,17 +31,17 @@ luc_status luc__reduce_to(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_
                           luc_dtype dtype, luc_dtype result, double divide, bool root,
                           luc_value *out);
 
-/* g, shaped like the result of reducing parameter p over `dim`, expanded to the input's shape. */
-luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
+/* g, shaped like the result of reducing parameter 0 over `dim`, expanded to the input's shape. */
+luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, luc_tensor *g,
                               const luc_value *dim, bool keepdim, luc_tensor **out);
-/* The same of parameter 0, with the reduced dimensions at size 1: it broadcasts against it. */
+/* The same with the reduced dimensions at size 1: it broadcasts against it. */
 luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, const luc_value *dim,
                             bool keepdim);
 /* The gradient of a row that picks elements of its input along a dimension: that of result 0 at
  * result 1, their positions, zero elsewhere. The dimension's parameter, and keepdim's (without it
  * both results lack the dimension; -1: they never do). */
 luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int dim_param, int keepdim_param);
-/* How many elements of parameter p were reduced into one. */
-int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim);
+/* How many elements of parameter 0 were reduced into one. */
+int64_t luc__reduced_count(const luc_backward *b, const luc_value *dim);
 
 #endif

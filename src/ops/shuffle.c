@@ -5,15 +5,15 @@
 #include "ops/formula.h"
 #include "ops/rows.h"
 
-/* input [..., C, H, W] seen as sizes, dimensions reordered, seen as [..., channels, h, w]. */
-static luc_status rearrange(luc_context *ctx, luc_tensor *input, int n, const int64_t *sizes,
+/* input [..., C, H, W] seen as six sizes, dimensions reordered, seen as [..., channels, h, w]. */
+static luc_status rearrange(luc_context *ctx, luc_tensor *input, const int64_t *sizes,
                             const int64_t *order, int64_t channels, int64_t h, int64_t w,
                             luc_value *out) {
   luc_formula f = luc__formula(ctx);
   int64_t shape[LUC_MAX_DIMS];
   memcpy(shape, input->sizes, sizeof shape);
   shape[input->ndim - 3] = channels, shape[input->ndim - 2] = h, shape[input->ndim - 1] = w;
-  luc_tensor *t = luc__f_permute(&f, luc__f_reshape(&f, input, n, sizes), n, order);
+  luc_tensor *t = luc__f_permute(&f, luc__f_reshape(&f, input, 6, sizes), 6, order);
   t = luc__f_reshape(&f, t, input->ndim, shape);
   return luc__f_result(&f, luc__f_apart(&f, t, input), out);
 }
@@ -42,7 +42,7 @@ luc_status luc__run_pixel_shuffle(luc_context *ctx, luc_value *args, luc_value *
   int64_t channels = last[0] / (r * r),
           sizes[] = {luc__product(input->ndim - 3, input->sizes), channels, r, r, last[1], last[2]};
   static const int64_t order[] = {0, 1, 4, 2, 5, 3};
-  return rearrange(ctx, input, 6, sizes, order, channels, last[1] * r, last[2] * r, out);
+  return rearrange(ctx, input, sizes, order, channels, last[1] * r, last[2] * r, out);
 }
 
 luc_status luc__run_pixel_unshuffle(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -59,7 +59,7 @@ luc_status luc__run_pixel_unshuffle(luc_context *ctx, luc_value *args, luc_value
   int64_t h = last[1] / r, w = last[2] / r,
           sizes[] = {luc__product(input->ndim - 3, input->sizes), last[0], h, r, w, r};
   static const int64_t order[] = {0, 1, 3, 5, 2, 4};
-  return rearrange(ctx, input, 6, sizes, order, last[0] * r * r, h, w, out);
+  return rearrange(ctx, input, sizes, order, last[0] * r * r, h, w, out);
 }
 
 static luc_status shuffle_channels(luc_context *ctx, const luc_value *args, luc_value *out) {
