@@ -51,8 +51,9 @@ static receiver receiver_of(const luc_edge *edge) {
   return (receiver){(luc_dtype)info->dtype, info->ndim, info->sizes};
 }
 
-luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
-                       luc_tensor **out) {
+/* t summed over the dimensions in which it was broadcast from these sizes. */
+static luc_status sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
+                         luc_tensor **out) {
   int64_t dims[LUC_MAX_DIMS];
   int n = 0, lead = t->ndim - ndim;
   for (int d = 0; d < t->ndim; d++)
@@ -92,7 +93,7 @@ luc_status luc__conform(luc_context *ctx, luc_tensor **g, const luc_edge *edge) 
             "backward: got a gradient of shape %s where %s was expected",
             luc__tensor_shape_text(have, t), luc__shape_text(want, to.ndim, to.sizes));
   luc_tensor *summed, *cast;
-  LUC_TRY(luc__sum_to(ctx, t, to.ndim, to.sizes, &summed));
+  LUC_TRY(sum_to(ctx, t, to.ndim, to.sizes, &summed));
   luc_tensor_release(ctx, t);
   *g = summed;
   if (summed->dtype == to.dtype) return LUC_OK;

@@ -118,9 +118,6 @@ luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge);
 /* The same edge, with a reference of its own. */
 luc_edge luc__edge_copy(const luc_edge *edge);
 void luc__edge_release(luc_context *ctx, luc_edge *edge);
-/* t summed over the dimensions in which it was broadcast from these sizes. */
-luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
-                       luc_tensor **out);
 /* *g becomes what the other end of the edge expects: its shape and dtype. */
 luc_status luc__conform(luc_context *ctx, luc_tensor **g, const luc_edge *edge);
 

@@ -77,7 +77,7 @@ void luc__offsets_grid(int64_t *offsets, int ndim, const int64_t *sizes, const i
 typedef struct luc_mask {
   const bool *bits; /* contiguous */
   int64_t n, count; /* elements, and how many are set */
-  int64_t *starts;  /* number of the first set element of each block; freed by mask_end */
+  int64_t *starts;  /* number of the first set element of each block; freed by luc__mask_end */
   size_t bytes;
 } luc_mask;
 luc_status luc__mask_begin(luc_context *ctx, const bool *bits, int64_t n, luc_mask *mask);

@@ -10,7 +10,7 @@ typedef struct luc_runs {
   luc_dtype dtype;
   const void *x; /* contiguous, of a dtype that is not complex */
   int64_t n, count;
-  int64_t *before; /* how many runs begin before each block; freed by runs_end */
+  int64_t *before; /* how many runs begin before each block; freed by luc__runs_end */
   size_t bytes;
 } luc_runs;
 luc_status luc__runs_begin(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,

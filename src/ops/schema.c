@@ -44,7 +44,7 @@ static bool is_name(char c) {
          c == '_';
 }
 
-/* Takes a name; the character after it is consumed later, so the NUL is written by end_name. */
+/* Takes a name; the character after it is consumed later, so the caller writes the NUL. */
 static char *take_name(parser *p, size_t *length) {
   skip_spaces(p);
   char *start = p->at;
