@@ -37,11 +37,7 @@ luc_status luc__config_copy(luc_context *ctx, const luc_value *args, int n, luc_
   return LUC_OK;
 }
 
-luc_status luc__module_set_config(luc_context *ctx, luc_module *m, int i, const luc_value *value) {
-  int n = luc__config_class(m->cls->core)->constructor->nparams;
-  luc_value args[LUC_MAX_PARAMS];
-  memcpy(args, m->config, (size_t)n * sizeof *args);
-  args[i] = *value;
+luc_status luc__config_set(luc_context *ctx, luc_module *m, const luc_value *args, int n) {
   luc_value *config;
   size_t size;
   LUC_TRY(luc__config_copy(ctx, args, n, &config, &size));
@@ -49,6 +45,14 @@ luc_status luc__module_set_config(luc_context *ctx, luc_module *m, int i, const 
   m->config = config;
   m->config_size = size;
   return LUC_OK;
+}
+
+luc_status luc__module_set_config(luc_context *ctx, luc_module *m, int i, const luc_value *value) {
+  int n = luc__config_class(m->cls->core)->constructor->nparams;
+  luc_value args[LUC_MAX_PARAMS];
+  memcpy(args, m->config, (size_t)n * sizeof *args);
+  args[i] = *value;
+  return luc__config_set(ctx, m, args, n);
 }
 
 void luc__config_ints(const luc_module *m, int i, int k, int64_t *out) {

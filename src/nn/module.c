@@ -97,12 +97,7 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
     memmove(all + 1, all, (size_t)n++ * sizeof *all);
     all[0] = luc_v_int(0);
   }
-  luc_value *config;
-  size_t size;
-  LUC_TRY(luc__config_copy(ctx, all, n, &config, &size));
-  luc__free(ctx, m->config, m->config_size);
-  m->config = config;
-  m->config_size = size;
+  LUC_TRY(luc__config_set(ctx, m, all, n));
   luc_nn *nn = luc__nn_of(ctx);
   nn->building++;
   luc_status status = named_failure(ctx, cls, cls->def->build(ctx, m));

@@ -195,6 +195,8 @@ void luc__config_ints(const luc_module *m, int i, int k, int64_t *out);
 luc_dtype luc__config_dtype(const luc_context *ctx, const luc_module *m);
 luc_status luc__config_copy(luc_context *ctx, const luc_value *args, int n, luc_value **out,
                             size_t *size);
+/* m keeps a copy of n arguments in place of those it has. */
+luc_status luc__config_set(luc_context *ctx, luc_module *m, const luc_value *args, int n);
 /* Does a value fit a parameter of a schema? */
 luc_status luc__config_check(luc_context *ctx, const char *who, const luc_param *param,
                              const luc_value *value);
