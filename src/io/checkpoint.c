@@ -263,7 +263,7 @@ luc_status luc_load(luc_context *ctx, const char *path, luc_state_dict **out) {
   *out = NULL;
   LUC_TRY(luc__input_open(ctx, "load", path, &source));
   luc_status status = load_dict(source, out);
-  return status == LUC_OK ? LUC_OK : luc__name_path(ctx, status, "load", path);
+  return luc__name_path(ctx, status, "load", path);
 }
 
 luc_status luc_load_bytes(luc_context *ctx, const void *bytes, size_t n, luc_state_dict **out) {

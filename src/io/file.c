@@ -49,6 +49,7 @@ void luc__io_one_line(luc_context *ctx) {
 luc_status luc__name_path(luc_context *ctx, luc_status status, const char *who, const char *path) {
   char text[512];
   size_t skip = strlen(who) + 2; /* "load: " */
+  if (status == LUC_OK) return LUC_OK;
   snprintf(text, sizeof text, "%s", luc_message(ctx));
   bool ours = status != LUC_ERR_MEMORY && strlen(text) > skip && !strncmp(text, who, skip - 2);
   if (ours && !strstr(text, path))

@@ -13,7 +13,7 @@
 
 /* Keeps a message with names from a file, or a path, to one line. */
 void luc__io_one_line(luc_context *ctx);
-/* Says which file it was in the message of a failure; returns status. */
+/* Says which file it was in the message of a failure, if it is one; returns status. */
 luc_status luc__name_path(luc_context *ctx, luc_status status, const char *who, const char *path);
 
 /* For the zalloc and zfree of a z_stream whose opaque is the context: zlib's memory is counted too.

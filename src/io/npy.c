@@ -254,7 +254,7 @@ luc_status luc_npy_load(luc_context *ctx, const char *path, luc_tensor **out) {
   *out = NULL;
   LUC_TRY(luc__input_open(ctx, "npy", path, &input));
   luc_status status = luc__npy_read(input, out);
-  return status == LUC_OK ? LUC_OK : luc__name_path(ctx, status, "npy", path);
+  return luc__name_path(ctx, status, "npy", path);
 }
 
 /* ---- writing ---- */

@@ -297,7 +297,7 @@ luc_status luc_png_load(luc_context *ctx, const char *path, luc_image_mode mode,
   *out = NULL;
   LUC_TRY(luc__input_open(ctx, "read_image", path, &input));
   luc_status status = luc__png_read(input, mode, 0, out);
-  return status == LUC_OK ? LUC_OK : luc__name_path(ctx, status, "read_image", path);
+  return luc__name_path(ctx, status, "read_image", path);
 }
 
 luc_status luc_png_save(luc_context *ctx, const char *path, luc_tensor *image) {

@@ -376,7 +376,7 @@ luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_f
   *out = NULL;
   LUC_TRY(luc__input_open(ctx, who, path, &input));
   luc_status status = load(input, out);
-  return status == LUC_OK ? LUC_OK : luc__name_path(ctx, status, who, path);
+  return luc__name_path(ctx, status, who, path);
 }
 
 luc_status luc_safetensors_load_bytes(luc_context *ctx, const void *bytes, size_t n,

@@ -14,8 +14,8 @@ luc_status luc_l_open_input(lua_State *L, luc_context *ctx, const char *who, int
 
 luc_status luc_l_name_input(lua_State *L, luc_context *ctx, luc_status status, const char *who,
                             int index) {
-  bool named = status != LUC_OK && lua_type(L, index) == LUA_TSTRING;
-  if (named) return luc__name_path(ctx, status, who, lua_tostring(L, index));
+  if (lua_type(L, index) == LUA_TSTRING)
+    return luc__name_path(ctx, status, who, lua_tostring(L, index));
   if (status != LUC_OK) luc__io_one_line(ctx);
   return status;
 }
