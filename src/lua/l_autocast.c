@@ -68,9 +68,6 @@ static const luc_l_native natives[] = {
 };
 
 void luc_l_open_autocast(lua_State *L, luc_l_state *st) {
-  luc_l_make_meta(L, st, LUC_L_REGION_META, "lucerna.region");
-  lua_pushcfunction(L, region_close);
-  lua_setfield(L, -2, "__close");
-  lua_pop(L, 1);
+  luc_l_make_plain_meta(L, st, LUC_L_REGION_META, "lucerna.region", "__close", region_close);
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
 }

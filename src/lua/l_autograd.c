@@ -190,10 +190,7 @@ static const luc_l_native autograd_natives[] = {
 };
 
 void luc_l_open_autograd(lua_State *L, luc_l_state *st) {
-  luc_l_make_meta(L, st, LUC_L_MODE_META, "lucerna.mode");
-  lua_pushcfunction(L, mode_close);
-  lua_setfield(L, -2, "__close");
-  lua_pop(L, 1);
+  luc_l_make_plain_meta(L, st, LUC_L_MODE_META, "lucerna.mode", "__close", mode_close);
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
   luc_l_add_natives_to(L, st, "autograd", autograd_natives,
                        sizeof autograd_natives / sizeof *autograd_natives);

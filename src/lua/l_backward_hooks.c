@@ -235,8 +235,5 @@ static const luaL_Reg functions[] = {
 
 void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn) {
   luc_l_add_to_nn(L, nn, functions);
-  luc_l_make_meta(L, nn->st, LUC_L_HOOKED_META, "lucerna.hooked");
-  lua_pushcfunction(L, hooked_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 1);
+  luc_l_make_plain_meta(L, nn->st, LUC_L_HOOKED_META, "lucerna.hooked", "__gc", hooked_gc);
 }

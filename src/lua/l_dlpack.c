@@ -180,11 +180,7 @@ static const luc_l_native natives[] = {
 
 void luc_l_open_dlpack(lua_State *L, luc_l_state *st) {
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
-  luc_l_make_meta(L, st, LUC_L_DLPACK_META, "dltensor");
-  lua_pushcfunction(L, plain_gc);
-  lua_setfield(L, -2, "__gc");
-  luc_l_make_meta(L, st, LUC_L_DLPACK_VERSIONED_META, "dltensor_versioned");
-  lua_pushcfunction(L, versioned_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 2);
+  luc_l_make_plain_meta(L, st, LUC_L_DLPACK_META, "dltensor", "__gc", plain_gc);
+  luc_l_make_plain_meta(L, st, LUC_L_DLPACK_VERSIONED_META, "dltensor_versioned", "__gc",
+                        versioned_gc);
 }

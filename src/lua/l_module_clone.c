@@ -96,8 +96,5 @@ static const luaL_Reg functions[] = {
 
 void luc_l_open_clone(lua_State *L, luc_l_nn *nn) {
   luc_l_add_to_nn(L, nn, functions);
-  luc_l_make_meta(L, nn->st, LUC_L_COPIES_META, "lucerna.copies");
-  lua_pushcfunction(L, copies_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 1);
+  luc_l_make_plain_meta(L, nn->st, LUC_L_COPIES_META, "lucerna.copies", "__gc", copies_gc);
 }

@@ -218,8 +218,6 @@ void luc_l_open_safetensors(lua_State *L) {
                                        {"_st_slice", read_slice},      {"_st_save", save},
                                        {"_st_index", read_index},      {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
-  luc_l_make_meta(L, luc_l_state_of(L), LUC_L_FILE_META, "lucerna.safetensors");
-  lua_pushcfunction(L, close_file);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 1);
+  luc_l_make_plain_meta(L, luc_l_state_of(L), LUC_L_FILE_META, "lucerna.safetensors", "__gc",
+                        close_file);
 }

@@ -341,6 +341,14 @@ void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
 }
 
+void luc_l_make_plain_meta(lua_State *L, luc_l_state *st, int key, const char *name,
+                           const char *event, lua_CFunction function) {
+  luc_l_make_meta(L, st, key, name);
+  lua_pushcfunction(L, function);
+  lua_setfield(L, -2, event);
+  lua_pop(L, 1);
+}
+
 void *luc_l_checkobject(lua_State *L, int index, int key, size_t size) {
   void *object = luc_l_userdata(L, index, size);
   if (!object || !lua_getmetatable(L, index)) lua_pushnil(L);
@@ -355,10 +363,7 @@ void *luc_l_checkobject(lua_State *L, int index, int key, size_t size) {
 }
 
 void luc_l_open_tensor(lua_State *L, luc_l_state *st) {
-  luc_l_make_meta(L, st, LUC_L_HOLD_META, "lucerna.hold");
-  lua_pushcfunction(L, hold_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 1);
+  luc_l_make_plain_meta(L, st, LUC_L_HOLD_META, "lucerna.hold", "__gc", hold_gc);
   luc_l_make_meta(L, st, LUC_L_TENSOR_META, "Tensor");
   lua_pushlightuserdata(L, st);
   luaL_setfuncs(L, tensor_meta, 1);

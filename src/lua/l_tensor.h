@@ -104,6 +104,9 @@ static inline bool luc_l_isnone(lua_State *L, luc_l_state *st, int index) {
 
 /* Pushes a new metatable with __name and __metatable, kept in the registry as LUC_L_… `key`. */
 void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name);
+/* Makes one whose only metamethod is `function`, called for `event`. */
+void luc_l_make_plain_meta(lua_State *L, luc_l_state *st, int key, const char *name,
+                           const char *event, lua_CFunction function);
 /* The userdata at a stack index if it has the metatable LUC_L_… `key`, or an error. */
 void *luc_l_checkobject(lua_State *L, int index, int key, size_t size);
 

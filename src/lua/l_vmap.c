@@ -136,9 +136,6 @@ void luc_l_open_vmap(lua_State *L, luc_l_state *st) {
   lua_pushcfunction(L, level_gc);
   lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
-  luc_l_make_meta(L, st, LUC_L_LEVELS_META, "lucerna.levels");
-  lua_pushcfunction(L, list_leave);
-  lua_setfield(L, -2, "__close");
-  lua_pop(L, 1);
+  luc_l_make_plain_meta(L, st, LUC_L_LEVELS_META, "lucerna.levels", "__close", list_leave);
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
 }
