@@ -38,14 +38,14 @@ local EPS_LIMITS = {
   {2, 0, nil, "epsilon2 should be >= 0 but is: %s"},
 }
 
-local function check_options(group)
-  Optimizer._check("Adafactor", LIMITS, group)
+function Adafactor:_check_options(group)
+  Optimizer._check_limits("Adafactor", LIMITS, group)
   local eps = group.eps
   if type(eps) ~= "table" then
     fail("Adafactor: eps must be a table of two, the first of which may be lucerna.none (got %s)",
       type(eps))
   end
-  Optimizer._check("Adafactor: eps", EPS_LIMITS, {first_eps(eps) or 0, eps[2]})
+  Optimizer._check_limits("Adafactor: eps", EPS_LIMITS, {first_eps(eps) or 0, eps[2]})
 end
 
 function Adafactor:__init(...)
@@ -54,13 +54,7 @@ function Adafactor:__init(...)
   local defaults = {lr = lr or 1e-2, beta2_decay = beta2_decay or -0.8,
     eps = eps or {core.none, 1e-3}, d = d or 1.0, weight_decay = weight_decay or 0.0,
     foreach = foreach, maximize = maximize or false}
-  check_options(defaults)
   Optimizer.__init(self, params, defaults, NAMES)
-end
-
-function Adafactor:_add(list, options)
-  check_options(options)
-  return Optimizer._add(self, list, options)
 end
 
 -- The sizes with that of dimension d from the end as 1.

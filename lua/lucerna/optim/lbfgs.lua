@@ -36,7 +36,7 @@ function LBFGS:__init(...)
     tolerance_change = tolerance_change or 1e-9, history_size = history_size or 100,
     maximize = maximize or false}
   defaults.max_eval = max_eval or type(max_iter) == "number" and max_iter * 5 // 4
-  Optimizer._check("LBFGS", LIMITS, defaults)
+  Optimizer._check_limits("LBFGS", LIMITS, defaults)
   defaults.line_search_fn = search
   Optimizer.__init(self, params, defaults, NAMES)
   if #self.param_groups ~= 1 then

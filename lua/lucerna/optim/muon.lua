@@ -40,8 +40,8 @@ local LIMITS = {
   {"ns_steps", nil, 99, "Number of steps must be less than 100 for computational efficiency"},
 }
 
-local function check_options(group)
-  Optimizer._check("Muon", LIMITS, group)
+function Muon:_check_options(group)
+  Optimizer._check_limits("Muon", LIMITS, group)
   local way, coefficients = group.adjust_lr_fn, group.ns_coefficients
   if way ~= nil and not RATES[way] then
     fail("Muon: Adjust learning rate function %s is not supported", way)
@@ -57,13 +57,11 @@ function Muon:__init(...)
     momentum = momentum or 0.95, nesterov = nesterov == nil or nesterov,
     ns_coefficients = coefficients or {3.4445, -4.775, 2.0315}, eps = eps or 1e-7,
     ns_steps = ns_steps or 5, adjust_lr_fn = adjust_lr_fn}
-  check_options(defaults)
   Optimizer.__init(self, params, defaults, NAMES)
 end
 
-function Muon:_add(list, options)
-  check_options(options)
-  local at = Optimizer._add(self, list, options)
+function Muon:_add(list)
+  local at = Optimizer._add(self, list)
   for _, p in ipairs(list) do
     if p:dim() ~= 2 then
       fail("Muon only supports 2D parameters whereas we found a parameter with size: %s",

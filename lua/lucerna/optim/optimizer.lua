@@ -195,7 +195,7 @@ function Optimizer._number(value)
 end
 
 --- Options must be numbers within limits, {name, low, high, message} each, or {name, "boolean"}.
-function Optimizer._check(who, limits, group)
+function Optimizer._check_limits(who, limits, group)
   for _, limit in ipairs(limits) do
     local name, low, high, message = table.unpack(limit)
     local value = Optimizer._number(group[name])
@@ -209,12 +209,16 @@ function Optimizer._check(who, limits, group)
   end
 end
 
+-- What a class asks of its defaults, and of each group; the core does it for fused ones.
+function Optimizer:_check_options() end
+
 --- params: tensors, as an iterator or array; or a list of groups {params = …, lr = …, …}.
 -- defaults: the options of groups that do not give their own.
 function Optimizer:__init(params, defaults, names)
   if type(defaults) ~= "table" then
     fail("%s: defaults: expected a table of options (got %s)", self.__name, type(defaults))
   end
+  self:_check_options(defaults)
   self.param_groups, self.defaults = {}, defaults
   self._options = names -- in the schema's order, with those that are None
   self._hooks = NO_HOOKS
@@ -287,6 +291,7 @@ function Optimizer:add_param_group(group)
   if added.foreach and added.fused then
     fail("%s: `fused` and `foreach` cannot be `True` together.", self.__name)
   end
+  self:_check_options(added)
   self.param_groups[self:_add(added.params, added)] = added
 end
 

@@ -29,8 +29,8 @@ local LIMITS = {
   {"maximize", "boolean"},
 }
 
-local function check_options(group)
-  Optimizer._check("SparseAdam", LIMITS, group)
+function SparseAdam:_check_options(group)
+  Optimizer._check_limits("SparseAdam", LIMITS, group)
   for k = 1, 2 do
     local beta = type(group.betas) == "table" and group.betas[k]
     if type(beta) ~= "number" or beta < 0 or beta >= 1 then
@@ -44,13 +44,7 @@ function SparseAdam:__init(...)
     optimizer.arguments("SparseAdam", ARGUMENTS, ...)
   local defaults = {lr = lr or 1e-3, betas = betas or {0.9, 0.999}, eps = eps or 1e-8,
     maximize = maximize or false}
-  check_options(defaults)
   Optimizer.__init(self, params, defaults, NAMES)
-end
-
-function SparseAdam:_add(list, options)
-  check_options(options)
-  return Optimizer._add(self, list, options)
 end
 
 function SparseAdam:_shapes(param)
