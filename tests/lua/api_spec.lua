@@ -1,6 +1,7 @@
 -- The API contract, sentence by sentence: names, calls, counting, tensors, optimizers and data,
 -- files, errors, the command. What it says of modules is in api_modules_spec.lua.
 local lucerna = require "lucerna"
+local files = require "files"
 local parity = require "parity"
 
 local nn, F, message = lucerna.nn, lucerna.nn.functional, parity.message
@@ -29,12 +30,8 @@ describe("names:", function()
       "lucerna.optim.lr_scheduler", "lucerna.autograd", "lucerna.data", "lucerna.safetensors",
     } do
       local set = ("package.path, package.cpath = %q, %q "):format(package.path, package.cpath)
-      local file = os.tmpname()
-      local f = assert(io.open(file, "w"))
-      f:write(set, code:format(name))
-      f:close()
-      local ok = os.execute((os.getenv "LUCERNA_LUA" or "lua5.4") .. " " .. file)
-      os.remove(file)
+      local path = files.with(set .. code:format(name))
+      local ok = os.execute((os.getenv "LUCERNA_LUA" or "lua5.4") .. " " .. path)
       assert.is_true(ok, name)
     end
   end)
@@ -87,10 +84,9 @@ describe("calls:", function()
     l:load_state_dict { weight = lucerna.ones(1, 1), bias = lucerna.zeros(1) }
     assert.equal(1, l.weight:item())
     assert.equal("ReLU()", tostring(nn.ModuleDict({ a = nn.ReLU() }).a))
-    local path = os.tmpname()
+    local path = files.temporary()
     lucerna.safetensors.save_file({ w = x }, path, { format = "pt" })
     local tensors, metadata = lucerna.safetensors.load_file(path)
-    os.remove(path)
     assert.same({ { 1, 2, 3 }, { 4, 5, 6 } }, list(tensors.w))
     assert.same({ format = "pt" }, metadata)
   end)
@@ -538,20 +534,18 @@ describe("files:", function()
   local safetensors = lucerna.safetensors
 
   it("state dicts go through safetensors and back", function()
-    local m, path = nn.Linear(2, 1), os.tmpname()
+    local m, path = nn.Linear(2, 1), files.temporary()
     safetensors.save_file(m:state_dict(), path)
     local other = nn.Linear(2, 1)
     other:load_state_dict((safetensors.load_file(path)))
-    os.remove(path)
     assert.same(list(m.weight), list(other.weight))
   end)
 
   it("a save that fails leaves what was there", function()
-    local path = os.tmpname()
+    local path = files.temporary()
     safetensors.save_file({ w = x }, path)
     assert.matches("save_file: tensors: 'v'", message(safetensors.save_file, { v = 3 }, path))
     assert.same({ 2, 3 }, safetensors.load_file(path).w.shape)
-    os.remove(path)
     assert.matches("/nowhere/x", message(safetensors.save_file, { w = x }, "/nowhere/x"))
   end)
 end)

@@ -2,6 +2,7 @@
 -- the old file as it was.
 
 local lucerna = require "lucerna"
+local files = require "files"
 local lua = os.getenv "LUCERNA_LUA" or "lua5.4"
 
 -- What every format writes: a program's text of f(value, path), and back.
@@ -17,15 +18,9 @@ local FORMATS = {
   { "CSV", "lucerna.data.write_csv(x, path)", lucerna.data.read_csv },
 }
 
-local function write(path, text)
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  file:close()
-end
-
 -- A program in a folder of its own; x, which is all `value`, is `rows` × 200.
 local function program(folder, rows, body)
-  write(folder .. "/program.lua", ([[
+  files.write(folder .. "/program.lua", ([[
     package.path, package.cpath = %q, %q
     local lucerna = require "lucerna"
     local path = %q .. "/file"
@@ -33,14 +28,6 @@ local function program(folder, rows, body)
       return lucerna.full({ %d, 200 }, value, { dtype = lucerna.float32 })
     end
   ]]):format(package.path, package.cpath, folder, rows) .. body)
-end
-
-local function folder_of_its_own()
-  local folder = os.tmpname()
-  os.remove(folder)
-  assert(os.execute("mkdir " .. folder))
-  finally(function() os.execute("rm -rf " .. folder) end)
-  return folder
 end
 
 local function run(command)
@@ -54,7 +41,7 @@ for _, format in ipairs(FORMATS) do
   local name, save, load = table.unpack(format)
 
   it("a killed writer leaves the file whole: " .. name .. " #slow", function()
-    local folder = folder_of_its_own()
+    local folder = files.folder()
     program(folder, 300, ([[
       for i = 1, math.huge do
         local x = make(i %% 2 + 1)
@@ -73,7 +60,7 @@ for _, format in ipairs(FORMATS) do
   end)
 
   it("a full disk is an error, and the old file stays: " .. name, function()
-    local folder = folder_of_its_own()
+    local folder = files.folder()
     local disk = folder .. "/disk"
     assert(os.execute("mkdir " .. disk))
     program(folder, 10, ([[

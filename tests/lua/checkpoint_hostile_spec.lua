@@ -1,16 +1,14 @@
 -- Checkpoints that are damaged or made to hurt: whatever the bytes, lucerna.load gives a value or
 -- an error of one line, within the memory that the file's size explains.
 local lucerna = require "lucerna"
+local files = require "files"
 local parity = require "parity"
 
 local message = parity.message
-local root = os.getenv "LUCERNA_ROOT" or "."
 local short = os.getenv "LUCERNA_TEST_SHORT"
 
 local function recorded(name)
-  local path = ("%s/tests/parity/data/checkpoint_%s.pt"):format(root, name)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
+  return files.bytes_of(parity.path("checkpoint_" .. name .. ".pt"))
 end
 
 -- A value, or an error of one line that is not Lua's own.

@@ -6,11 +6,8 @@ local files = require "files"
 local parity = require "parity"
 
 local nn, optim, message = lucerna.nn, lucerna.optim, parity.message
-local root = os.getenv "LUCERNA_ROOT" or "."
 
-local function recorded(name)
-  return ("%s/tests/parity/data/checkpoint_%s.pt"):format(root, name)
-end
+local function recorded(name) return parity.path("checkpoint_" .. name .. ".pt") end
 
 local temporary, bytes_of = files.temporary, files.bytes_of
 

@@ -103,10 +103,7 @@ describe("the prompt #slow", function()
 
   -- Types `keys` (a list of strings, a pause after each) on a pseudo-terminal; returns the screen.
   local function type_in(keys)
-    local home = os.tmpname()
-    os.remove(home)
-    os.execute("mkdir " .. home)
-    finally(function() os.execute("rm -rf " .. home) end)
+    local home = files.folder()
     local parts = {"sleep 0.4"}
     for _, text in ipairs(keys) do
       parts[#parts + 1] = "printf " .. quote(text) .. "; sleep 0.2"

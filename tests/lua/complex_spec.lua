@@ -1,5 +1,6 @@
 -- Complex tensors: PyTorch's recorded answers, how they look in Lua, and what refuses them.
 local lucerna = require "lucerna"
+local files = require "files"
 local cases = require "cases"
 local parity = require "parity"
 
@@ -203,10 +204,8 @@ describe("a gradient", function()
 end)
 
 describe("a file", function()
-  local root = os.getenv "LUCERNA_ROOT" or "."
-
   it("of PyTorch's has complex tensors", function()
-    local o = lucerna.load(root .. "/tests/parity/data/checkpoint_complex.pt")
+    local o = lucerna.load(parity.path "checkpoint_complex.pt")
     local rows = {{{1, 2}, {3, -4}, {5, 0}}, {{0, 0}, {0, 1}, {0, -1}}}
     assert.same(rows, o.z:tolist())
     assert.equal(c64, o.z.dtype)
@@ -217,8 +216,7 @@ describe("a file", function()
     assert.is_true(o.parameter.requires_grad)
   end)
   it("of ours brings them back", function()
-    local path = os.tmpname()
-    finally(function() os.remove(path) end)
+    local path = files.temporary()
     local z = lucerna.randn({2, 3}, {dtype = c64})
     lucerna.save({z = z, w = z:to(c128)}, path)
     local o = lucerna.load(path)

@@ -124,11 +124,9 @@ describe("read_csv", function()
   end)
 
   it("comes from a path or a reader, in pieces of any size", function()
-    local path, lines = temporary(), {}
+    local lines = {}
     for k = 1, 20000 do lines[k] = ('%d,"%d", %g'):format(k, k * k, k / 3) end
-    local file = assert(io.open(path, "wb"))
-    file:write(table.concat(lines, "\r\n"))
-    file:close()
+    local path = files.with(table.concat(lines, "\r\n"))
     local x = data.read_csv(path, {dtype = lucerna.float64})
     assert.same({20000, 3}, x:size())
     assert.same({20000, 4e8, 6666.67}, x[-1]:tolist())

@@ -34,8 +34,7 @@ end
 describe("write_png", function()
   -- The type and size of each chunk of a PNG, and the header's numbers.
   local function chunks_of(path)
-    local file <close> = io.open(path, "rb")
-    local text = file:read "a"
+    local text = files.bytes_of(path)
     assert.equal("\x89PNG\r\n\x1a\n", text:sub(1, 8))
     local at, types = 9, {}
     while at <= #text do
@@ -46,8 +45,7 @@ describe("write_png", function()
   end
 
   it("writes images of bytes and of floats from 0 to 1", function()
-    local path = os.tmpname()
-    finally(function() os.remove(path) end)
+    local path = files.temporary()
     data.write_png(lucerna.rand(3, 4, 6), path)
     local types, header = chunks_of(path)
     assert.equal("IHDR IDAT IEND", types)
@@ -58,8 +56,7 @@ describe("write_png", function()
     assert.same({2, 5, 8, 0}, {table.unpack(header, 1, 4)})
     local function bytes_of(image)
       data.write_png(image, path)
-      local file <close> = io.open(path, "rb")
-      return file:read "a"
+      return files.bytes_of(path)
     end
     local floats = lucerna.tensor {{-1, 0.2, 2, 0 / 0, 0.5}}
     local bytes = lucerna.tensor({{0, 51, 255, 0, 128}}, {dtype = lucerna.uint8})
@@ -68,8 +65,7 @@ describe("write_png", function()
   end)
 
   it("says what it does not take, and leaves the old file", function()
-    local path = os.tmpname()
-    finally(function() os.remove(path) end)
+    local path = files.temporary()
     data.write_png(lucerna.ones(2, 2), path)
     for want, arguments in pairs {
       ["write_png: input: expected a Tensor (got table)"] = {{}, path},

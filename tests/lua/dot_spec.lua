@@ -1,6 +1,7 @@
 -- lucerna.dot: the call graph of a net as Graphviz text. The text is parsed here by the grammar of
 -- the DOT language that it uses, and by Graphviz's own `dot` where that is installed.
 local lucerna = require "lucerna"
+local files = require "files"
 local parity = require "parity"
 local nn = lucerna.nn
 
@@ -225,13 +226,8 @@ describe("the call graph", function()
 
   it("is read by Graphviz", function()
     if not os.execute("command -v dot >/dev/null 2>&1") then return end
-    local name = os.tmpname()
-    local file = assert(io.open(name, "w"))
-    file:write(lucerna.dot(Net(), {1, 1, 5, 5}))
-    file:close()
-    local good = os.execute("dot -Tsvg " .. name .. " >/dev/null 2>&1")
-    os.remove(name)
-    assert.is_true(good)
+    local path = files.with(lucerna.dot(Net(), {1, 1, 5, 5}))
+    assert.is_true(os.execute("dot -Tsvg " .. path .. " >/dev/null 2>&1"))
   end)
 
   it("needs a net and an input", function()

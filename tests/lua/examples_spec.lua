@@ -2,6 +2,7 @@
 -- digits, writers of text on a few lines, the cart-pole, and the C host, which is built against
 -- this build.
 local lucerna = require "lucerna"
+local files = require "files"
 
 local root = os.getenv "LUCERNA_ROOT" or "."
 local build = os.getenv "LUCERNA_BUILD" or os.getenv "PWD" .. "/build"
@@ -26,15 +27,6 @@ local has_command = exists(build .. "/bin/lucerna")
 local function example(name, arguments)
   return run(("%s%s/bin/lucerna %s/examples/%s %s"):format(clean, build, root, name,
     arguments or ""))
-end
-
--- A folder that is removed after the test.
-local function folder()
-  local path = os.tmpname()
-  os.remove(path)
-  os.execute("mkdir " .. path)
-  finally(function() os.execute("rm -rf " .. path) end)
-  return path
 end
 
 -- Writes the first n test digits as an MNIST of its own, the same for training and testing.
@@ -81,7 +73,7 @@ end)
 
 describe("examples/mnist.lua #slow", function()
   it("trains, shows a table and what it misread, and saves", function()
-    local path = folder()
+    local path = files.folder()
     small_mnist(path, 96)
     local text, status = example("mnist.lua", ("--epochs 2 --batch-size 32 --data %s --save %s/net")
       :format(path, path))
@@ -95,7 +87,7 @@ describe("examples/mnist.lua #slow", function()
   end)
 
   it("gives the same net for the same seed", function()
-    local path = folder()
+    local path = files.folder()
     small_mnist(path, 32)
     local arguments = ("--epochs 1 --seed 5 --data %s"):format(path)
     local function accuracy() return (example("mnist.lua", arguments):gsub(" +%d+%.%d\n", "")) end
@@ -129,7 +121,7 @@ for _, case in ipairs {
   local name, size = case[1], case[2]
   describe(("examples/%s #slow"):format(name), function()
     it("learns a text and writes like it", function()
-      local text = small_text(folder())
+      local text = small_text(files.folder())
       local arguments = ("--file %s --steps 120 --window 32 --batch-size 8 --length 88 "
         .. "--temperature 0.1 --prompt the --threads 1 %s"):format(text, size)
       local out, status = example(name, arguments)
@@ -149,7 +141,7 @@ for _, case in ipairs {
       local out, status = example(name, "--file /no/such/text")
       assert.equal(2, status)
       assert.matches("^cannot open /no/such/text\nusage: [^\n]*%.lua %[%-%-batch%-size N%]", out)
-      out, status = example(name, ("--file %s --prompt Q"):format(small_text(folder())))
+      out, status = example(name, ("--file %s --prompt Q"):format(small_text(files.folder())))
       assert.equal(2, status)
       assert.matches("^%-%-prompt has a letter that the text lacks\n", out)
       out, status = example(name, "--steps 1.5")
@@ -161,7 +153,7 @@ end
 
 describe("examples/vae.lua #slow", function()
   it("trains and writes a picture of digits", function()
-    local path = folder()
+    local path = files.folder()
     small_mnist(path, 96)
     local text, status = example("vae.lua",
       ("--epochs 2 --batch-size 16 --hidden 64 --data %s --out %s/digits.png"):format(path, path))

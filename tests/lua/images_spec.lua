@@ -6,7 +6,7 @@ local files = require "files"
 local data = lucerna.data
 
 local root = os.getenv "LUCERNA_ROOT" or "."
-local cases = dofile(root .. "/tests/parity/data/images.lua")
+local cases = parity.load "images"
 
 local temporary = files.temporary
 

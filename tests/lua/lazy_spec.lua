@@ -1,6 +1,7 @@
 -- Lazy modules: before, at and after the first call, as tests/parity/gen_layers_lazy.py recorded
 -- them; placeholders; the protocol for classes written in Lua; state dicts in every combination.
 local lucerna = require "lucerna"
+local files = require "files"
 local parity = require "parity"
 local nn, optim = lucerna.nn, lucerna.optim
 
@@ -299,7 +300,7 @@ describe("an uninitialized parameter", function()
 
   it("is nothing that can be saved", function()
     refused("tensor 'w' is uninitialized", lucerna.safetensors.save_file,
-      {w = nn.UninitializedParameter()}, os.tmpname())
+      {w = nn.UninitializedParameter()}, files.temporary())
   end)
 end)
 

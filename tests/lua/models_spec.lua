@@ -2,6 +2,7 @@
 -- of state dicts, counts of parameters, weights, outputs and gradients from one seed; checkpoints.
 
 local lucerna = require "lucerna"
+local files = require "files"
 local models = require "lucerna.models"
 local parity = require "parity"
 local nn, core = lucerna.nn, require "lucerna.core"
@@ -116,8 +117,7 @@ end)
 describe("lucerna.models", function()
   it("loads another net's checkpoint", function()
     local a, b = models.mobilenet_v2 {num_classes = 3}, models.mobilenet_v2 {num_classes = 3}
-    local path = os.tmpname()
-    finally(function() os.remove(path) end)
+    local path = files.temporary()
     lucerna.safetensors.save_file(a:state_dict(), path)
     b:load_state_dict(lucerna.safetensors.load_file(path))
     a:eval()

@@ -2,6 +2,7 @@
 -- values, gradients and second derivatives, in float64, in float32 and of strided views; then
 -- errors.
 local lucerna = require "lucerna"
+local parity = require "parity"
 local cases = require "cases"
 local F = require("lucerna.core").functional
 local autograd = lucerna.autograd
@@ -118,7 +119,7 @@ local function run(case, how)
 end
 
 for _, family in ipairs(families) do
-  local recorded = dofile("tests/parity/data/nn_" .. family .. ".lua")
+  local recorded = parity.load("nn_" .. family)
   describe("PyTorch's answers: " .. family, function()
     for _, case in ipairs(recorded) do
       it(case.name, function() run(case, {dtype = "float64"}) end)

@@ -5,9 +5,7 @@ local parity = require "parity"
 local files = require "files"
 local numpy = lucerna.numpy
 
-local root = os.getenv "LUCERNA_ROOT" or "."
-
-local function recorded(name) return root .. "/tests/parity/data/numpy_" .. name end
+local function recorded(name) return parity.path("numpy_" .. name) end
 
 local temporary, bytes_of = files.temporary, files.bytes_of
 

@@ -2,7 +2,8 @@
 
 local lucerna = require "lucerna"
 local optim = require "lucerna.optim"
-local cases = dofile "tests/parity/data/optim.lua"
+local parity = require "parity"
+local cases = parity.load "optim"
 
 local function parameter(values, dtype)
   return lucerna.tensor(values, {dtype = dtype or lucerna.float32, requires_grad = true})
@@ -365,7 +366,7 @@ Parameter Group 0
 end)
 
 describe("a state dict of PyTorch's", function()
-  local recorded = dofile "tests/parity/data/optim_states.lua"
+  local recorded = parity.load "optim_states"
 
   local function tensors(state)
     local made = {}

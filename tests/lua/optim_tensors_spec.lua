@@ -3,7 +3,8 @@
 
 local lucerna = require "lucerna"
 local optim = require "lucerna.optim"
-local recorded = dofile "tests/parity/data/optim_tensors.lua"
+local parity = require "parity"
+local recorded = parity.load "optim_tensors"
 
 local LOSSES = {
   rosenbrock = function(p, q)

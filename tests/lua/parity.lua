@@ -11,10 +11,11 @@ local parity = {}
 
 local root = os.getenv("LUCERNA_ROOT") or "."
 
+--- The path of a recorded file.
+function parity.path(name) return root .. "/tests/parity/data/" .. name end
+
 --- The recorded cases of an area: what tests/parity/data/<area>.lua returns.
-function parity.load(area)
-  return assert(loadfile(("%s/tests/parity/data/%s.lua"):format(root, area)))()
-end
+function parity.load(area) return dofile(parity.path(area .. ".lua")) end
 
 --- The keys of a table of strings, in order.
 function parity.sorted_names(t)

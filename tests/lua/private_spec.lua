@@ -1,12 +1,11 @@
 -- A script that calls what is only meant for our own files gets an error, not a crash.
+local files = require "files"
+
 local root, lua = os.getenv "LUCERNA_ROOT" or os.getenv "PWD", os.getenv "LUCERNA_LUA" or "lua5.4"
 
 describe("functions that can be reached from lucerna.core", function()
   it("return or raise, whatever they are passed", function()
-    local folder = os.tmpname() -- some save what they get
-    os.remove(folder)
-    finally(function() os.execute("rm -r " .. folder) end)
-    assert(os.execute("mkdir " .. folder))
+    local folder = files.folder() -- some save what they get
     local command = ("cd %s && %s %s/tests/lua/reached.lua 2>&1"):format(folder, lua, root)
     local pipe = assert(io.popen(command))
     local text = pipe:read "a"

@@ -1,6 +1,7 @@
 -- lucerna.profiler: what is noted, how it nests, and that it leaves nothing behind.
 
 local lucerna = require "lucerna"
+local files = require "files"
 local profiler, nn, F = lucerna.profiler, lucerna.nn, lucerna.nn.functional
 
 local function row_of(prof, name)
@@ -112,12 +113,9 @@ describe("profiler", function()
     local prof = profiler.profile(function()
       profiler.record_function("a\n\"b\"", function() return lucerna.ones(2) + 1 end)
     end)
-    local path = os.tmpname()
+    local path = files.temporary()
     prof:export_chrome_trace(path)
-    local file = assert(io.open(path))
-    local text = file:read("a")
-    file:close()
-    os.remove(path)
+    local text = files.bytes_of(path)
     assert.equal(prof:chrome_trace(), text)
     assert.matches('"name":"a\\u000a\\u0022b\\u0022"', text, 1, true)
     assert.matches('{"ph":"X","cat":"cpu_op","name":"add","pid":1,"tid":1,"ts":%d+%.%d+,', text)

@@ -47,7 +47,7 @@ describe("safetensors", function()
 
   it("reads and writes what the reference library does", function()
     local path = temporary()
-    local recorded = root .. "/tests/parity/data/odd.safetensors"
+    local recorded = parity.path "odd.safetensors"
     local loaded, metadata = safetensors.load_file(recorded)
     assert.same({3, 4}, loaded["größe 大"]:tolist())
     assert.equal(2, loaded["line\n tab\t bell\a del\127 /"]:item())
@@ -171,8 +171,7 @@ describe("a file that is shortened while it is open", function()
     local path = temporary()
     safetensors.save_file({a = lucerna.ones(10), z = lucerna.ones(3000000)}, path)
     local f = safetensors.safe_open(path, {mmap = false})
-    local file <close> = assert(io.open(path, "wb"))
-    file:close()
+    files.write(path, "")
     for _, name in ipairs {"a", "z"} do
       refused("safetensors: the file ends too early$", function() f:get_tensor(name) end)
       refused("safetensors: the file ends too early$", function() return f:get_slice(name)[1] end)
@@ -196,12 +195,11 @@ describe("a mapped file", function()
   end)
 
   it("need not have aligned data", function()
-    local path, header = temporary(),
+    local header =
       '{"b":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},' ..
       '"x":{"dtype":"F32","shape":[40000],"data_offsets":[3,160003]}}'
-    local file <close> = assert(io.open(path, "wb"))
-    file:write(string.pack("<s8", header), "abc", string.rep(string.pack("<f", 2), 40000))
-    file:close()
+    local path = files.with(string.pack("<s8", header) .. "abc" ..
+      string.rep(string.pack("<f", 2), 40000))
     assert.equal(80000, safetensors.load_file(path, {mmap = true}).x:sum():item())
   end)
 end)
@@ -297,18 +295,9 @@ end)
 
 describe("a model in several files", function()
   local folder
-  before_each(function()
-    folder = os.tmpname()
-    os.remove(folder)
-    assert(os.execute("mkdir " .. folder))
-  end)
-  after_each(function() os.execute("rm -r " .. folder) end)
+  before_each(function() folder = files.folder() end)
 
-  local function write(name, text)
-    local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
-    file:write(text)
-    return folder .. "/" .. name
-  end
+  local function write(name, text) return files.write(folder .. "/" .. name, text) end
 
   local tensors = {a = lucerna.arange(10), b = lucerna.arange(3), ['c"\n'] = lucerna.ones(9)}
 

@@ -1,19 +1,18 @@
 -- A host that has taken io, os, debug, load and package away: modules, training and files work, the
 -- latter through readers, writers and strings.
 
+local files = require "files"
+
 local root, lua = os.getenv "LUCERNA_ROOT" or ".", os.getenv "LUCERNA_LUA" or "lua5.4"
 
 -- Runs a program in a Lua of its own, which has lost the libraries before it loads Lucerna.
 local function run(program)
-  local path = os.tmpname()
-  finally(function() os.remove(path) end)
-  local file = assert(io.open(path, "wb"))
-  file:write(("package.path, package.cpath = %q, %q\n"):format(package.path, package.cpath), [[
+  local path = files.with(("package.path, package.cpath = %q, %q\n"):format(package.path,
+    package.cpath) .. [[
     io, os, debug, load, loadfile, dofile, package = nil
     local lucerna = require "lucerna"
     local nn, optim = lucerna.nn, lucerna.optim
-  ]], program, "\nprint 'done'\n")
-  file:close()
+  ]] .. program .. "\nprint 'done'\n")
   local pipe = assert(io.popen(("%s %s %s 2>&1"):format(lua, path, root)))
   local text = pipe:read "a"
   pipe:close()

@@ -2,8 +2,9 @@
 
 local lucerna = require "lucerna"
 local optim = lucerna.optim
+local parity = require "parity"
 local lr_scheduler = optim.lr_scheduler
-local recorded = dofile "tests/parity/data/schedulers.lua"
+local recorded = parity.load "schedulers"
 
 local FUNCTIONS = {
   slower = function(epoch) return 0.95 ^ epoch end,

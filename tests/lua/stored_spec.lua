@@ -1,6 +1,7 @@
 -- Dtypes that are only stored: float8 in its five forms, and unsigned integers wider than a byte.
 -- The values of float8 are checked against the formats' definition (sign, exponent, fraction).
 local lucerna = require "lucerna"
+local files = require "files"
 local parity = require "parity"
 local sweep = require "sweep"
 
@@ -214,7 +215,7 @@ describe("what is only stored", function()
   end)
 
   it("goes through files and back", function()
-    local path = os.tmpname()
+    local path = files.temporary()
     local tensors = {}
     for i, name in ipairs(STORED) do
       tensors[name] = lucerna.tensor({{1, 2, 4}, {8, 16, i}}, {dtype = lucerna[name]})

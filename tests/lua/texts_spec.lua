@@ -2,6 +2,7 @@
 -- the examples run.
 
 local lucerna = require "lucerna"
+local files = require "files"
 local help = require "lucerna.help"
 local texts = require "lucerna.texts"
 local root = os.getenv("LUCERNA_ROOT") or "."
@@ -107,13 +108,10 @@ describe("the reference", function()
   end)
 
   it("is written, with an index #slow", function()
-    local folder = os.tmpname()
-    os.remove(folder)
-    assert(os.execute("mkdir -p " .. folder))
+    local folder = files.folder()
     reference.write(folder)
-    local conv = assert(io.open(folder .. "/conv.md")):read("a")
-    local index = assert(io.open(folder .. "/index.md")):read("a")
-    os.execute("rm -r " .. folder)
+    local conv = files.bytes_of(folder .. "/conv.md")
+    local index = files.bytes_of(folder .. "/index.md")
     assert.matches("Conv2d%(int in_channels", conv)
     assert.matches("\n```lua\nlocal y = nn.Conv2d", conv)
     assert.matches("generated/torch.nn.Conv2d.html", conv)
@@ -121,11 +119,10 @@ describe("the reference", function()
   end)
 
   it("comes with types for editors that are Lua and have every name #slow", function()
-    local path = os.tmpname()
+    local path = files.temporary()
     stubs.write(path)
     assert(loadfile(path))
-    local types = assert(io.open(path)):read("a")
-    os.remove(path)
+    local types = files.bytes_of(path)
     local defined = { ["repeat"] = true } -- a word of Lua
     for name in types:gmatch("\nfunction [%w_.]*[.:]([%w_]+)%(") do defined[name] = true end
     for _, known in ipairs(all) do assert(defined[known.name:match("[%w_]+$")], known.name) end
