@@ -65,20 +65,14 @@ local function test(net, loader)
   return total / count
 end
 
--- Images [rows * columns, 784] side by side, one pixel apart: [rows * 29, columns * 29].
-local function grid(images, columns)
-  local rows = #images // columns
-  local padded = F.pad(images:view(rows, columns, 28, 28), {0, 1, 0, 1})
-  return padded:transpose(2, 3):reshape(rows * 29, columns * 29)
-end
-
 local function show(net, set, path)
   net:eval()
   local _ <close> = lucerna.no_grad()
   local x = set:get_batch(lucerna.arange(1, 17))
   local again = net(x):sigmoid()
   local made = net.decoder(lucerna.randn(96, options.latent)):sigmoid()
-  data.write_png(grid(lucerna.cat {x:flatten(2), again, made}, 16), path)
+  local images = lucerna.cat {x:flatten(2), again, made}
+  data.save_image(images:view(-1, 1, 28, 28), path, {nrow = 16, padding = 1})
 end
 
 -- ---- the run ----
