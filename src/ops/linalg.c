@@ -119,8 +119,9 @@ luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n) {
                               luc_v_none()));
 }
 
-luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper,
-                                  bool unit, bool transposed) {
+luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle) {
+  bool upper = triangle & LUC_UPPER, unit = triangle & LUC_UNIT,
+       transposed = triangle & LUC_TRANSPOSED;
   luc_tensor *t = transposed ? luc__f_mt(f, a) : a;
   if (f->status == LUC_OK) f->status = luc__f_same_batch(f, &t, &b);
   return luc__f_call(f, LUC_OP_solve_triangle,
@@ -128,10 +129,9 @@ luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, 
                               luc_v_bool(unit)));
 }
 
-luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper, bool unit,
-                               bool transposed) {
+luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle) {
   luc_tensor *turned = luc__f_mt(f, b);
-  return luc__f_mt(f, luc__f_solve_triangle(f, a, turned, upper, unit, !transposed));
+  return luc__f_mt(f, luc__f_solve_triangle(f, a, turned, triangle ^ LUC_TRANSPOSED));
 }
 
 static luc_tensor *with_batch(luc_formula *f, luc_tensor *t, int nbatch, const int64_t *batch) {

@@ -58,12 +58,12 @@ luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t st
 luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t diagonal);
 /* Identity matrices [n, n] of t's dtype, or that of its parts. */
 luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n);
-/* X of A X = B for a triangular A; transposed: of A^T X = B (the triangle is that of A itself). */
-luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper,
-                                  bool unit, bool transposed);
+/* Which triangle A is, whether its diagonal counts as ones, whether A^T is to be solved by. */
+enum { LUC_LOWER = 0, LUC_UPPER = 1, LUC_UNIT = 2, LUC_TRANSPOSED = 4 };
+/* X of A X = B for a triangular A. */
+luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle);
 /* X of X A = B. */
-luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper, bool unit,
-                               bool transposed);
+luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle);
 /* Both with the batch dimensions that theirs broadcast to. */
 luc_status luc__f_same_batch(luc_formula *f, luc_tensor **a, luc_tensor **b);
 /* t[i, j] / (x[j] - x[i]), with zeros on the diagonal. */

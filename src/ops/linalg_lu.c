@@ -166,8 +166,8 @@ static luc_tensor *square(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tens
   luc_tensor *low = luc__f_triangle(f, LUC_OP_tril, luc__f_tm(f, l, gl), -1);
   luc_tensor *high = luc__f_triangle(f, LUC_OP_triu, luc__f_mtm(f, gu, u), 0);
   luc_tensor *g = luc__f2(f, LUC_OP_add, low, high);
-  g = luc__f_solve_triangle(f, l, g, false, true, true);
-  return luc__f_solve_right(f, u, g, true, false, true);
+  g = luc__f_solve_triangle(f, l, g, LUC_LOWER | LUC_UNIT | LUC_TRANSPOSED);
+  return luc__f_solve_right(f, u, g, LUC_UPPER | LUC_TRANSPOSED);
 }
 
 /* [A1 A2] = L [U1 U2]: U2 = L^-1 A2 reaches L as well. */
@@ -175,7 +175,7 @@ static luc_tensor *wide(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor
                         luc_tensor *gu, int64_t k, int64_t n) {
   luc_tensor *u1 = luc__f_narrow(f, u, -1, 0, k), *u2 = luc__f_narrow(f, u, -1, k, n - k);
   luc_tensor *g1 = luc__f_narrow(f, gu, -1, 0, k), *g2 = luc__f_narrow(f, gu, -1, k, n - k);
-  luc_tensor *ga2 = luc__f_solve_triangle(f, l, g2, false, true, true);
+  luc_tensor *ga2 = luc__f_solve_triangle(f, l, g2, LUC_LOWER | LUC_UNIT | LUC_TRANSPOSED);
   gl = luc__f2(f, LUC_OP_sub, gl, luc__f_mtm(f, ga2, u2));
   luc_tensor *pair[] = {square(f, l, u1, gl, g1), ga2};
   return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
@@ -186,7 +186,7 @@ static luc_tensor *tall(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor
                         luc_tensor *gu, int64_t k, int64_t m) {
   luc_tensor *l1 = luc__f_narrow(f, l, -2, 0, k), *l2 = luc__f_narrow(f, l, -2, k, m - k);
   luc_tensor *g1 = luc__f_narrow(f, gl, -2, 0, k), *g2 = luc__f_narrow(f, gl, -2, k, m - k);
-  luc_tensor *ga2 = luc__f_solve_right(f, u, g2, true, false, true);
+  luc_tensor *ga2 = luc__f_solve_right(f, u, g2, LUC_UPPER | LUC_TRANSPOSED);
   gu = luc__f2(f, LUC_OP_sub, gu, luc__f_tm(f, l2, ga2));
   luc_tensor *pair[] = {square(f, l1, u, g1, gu), ga2};
   return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-2)));
@@ -216,11 +216,11 @@ static luc_tensor *solve_left(luc_formula *f, luc_tensor *lu, luc_tensor *pivots
                               bool transposed) {
   luc_tensor *p = permutation(f, lu, pivots);
   if (!transposed) {
-    luc_tensor *y = luc__f_solve_triangle(f, lu, luc__f_tm(f, p, b), false, true, false);
-    return luc__f_solve_triangle(f, lu, y, true, false, false);
+    luc_tensor *y = luc__f_solve_triangle(f, lu, luc__f_tm(f, p, b), LUC_LOWER | LUC_UNIT);
+    return luc__f_solve_triangle(f, lu, y, LUC_UPPER);
   }
-  luc_tensor *y = luc__f_solve_triangle(f, lu, b, true, false, true);
-  return luc__f_mm(f, p, luc__f_solve_triangle(f, lu, y, false, true, true));
+  luc_tensor *y = luc__f_solve_triangle(f, lu, b, LUC_UPPER | LUC_TRANSPOSED);
+  return luc__f_mm(f, p, luc__f_solve_triangle(f, lu, y, LUC_LOWER | LUC_UNIT | LUC_TRANSPOSED));
 }
 
 static luc_status lu_solve(luc_context *ctx, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,

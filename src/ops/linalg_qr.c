@@ -59,7 +59,7 @@ static luc_tensor *square_r(luc_formula *f, luc_tensor *q, luc_tensor *r, luc_te
   luc_tensor *below = luc__f_mt(f, luc__f_triangle(f, LUC_OP_triu, m, 1));
   luc_tensor *sym = luc__f2(f, LUC_OP_add, luc__f_triangle(f, LUC_OP_triu, m, 0), below);
   luc_tensor *g = luc__f_plus(f, luc__f_mm(f, q, sym), gq);
-  return luc__f_solve_right(f, r, g, true, false, true);
+  return luc__f_solve_right(f, r, g, LUC_UPPER | LUC_TRANSPOSED);
 }
 
 /* A = [A1 A2] with A1 = Q R1 square, A2 = Q R2: through A2, R2 reaches Q as well. */

@@ -182,11 +182,17 @@ done:
   return luc__give(ctx, status, out, x);
 }
 
+/* The triangle of an operator's arguments. */
+static int triangle_of(bool upper, bool unit) {
+  return (upper ? LUC_UPPER : LUC_LOWER) | (unit ? LUC_UNIT : 0);
+}
+
 luc_status luc__grad_solve_triangle(luc_context *ctx, luc_backward *b) {
   bool upper = b->args[2].as.i != 0, unit = b->args[3].as.i != 0;
   if (!b->gout[0]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *gb = luc__f_solve_triangle(&f, b->args[0].as.tensor, b->gout[0], upper, unit, true);
+  luc_tensor *gb = luc__f_solve_triangle(&f, b->args[0].as.tensor, b->gout[0],
+                                         triangle_of(upper, unit) | LUC_TRANSPOSED);
   if (luc__needs(b, 1)) luc__f_keep(&f, gb, &b->gin[1]);
   if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
   luc_tensor *ga = luc__f1(&f, LUC_OP_neg, luc__f_mtm(&f, gb, b->results[0]));
@@ -198,11 +204,12 @@ luc_status luc__grad_solve_triangle(luc_context *ctx, luc_backward *b) {
 /* (A, B, upper, left, unitriangular) */
 luc_status luc__run_linalg_solve_triangular(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  bool upper = args[2].as.i != 0, left = args[3].as.i != 0, unit = args[4].as.i != 0;
+  bool left = args[3].as.i != 0;
+  int triangle = triangle_of(args[2].as.i != 0, args[4].as.i != 0);
   LUC_TRY(check_pair(ctx, a, b, left, false));
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = left ? luc__f_solve_triangle(&f, a, b, upper, unit, false)
-                       : luc__f_solve_right(&f, a, b, upper, unit, false);
+  luc_tensor *x =
+      left ? luc__f_solve_triangle(&f, a, b, triangle) : luc__f_solve_right(&f, a, b, triangle);
   return luc__f_result(&f, x, out);
 }
 
@@ -212,8 +219,9 @@ luc_status luc__run_triangular_solve(luc_context *ctx, luc_value *args, luc_valu
   LUC_TRY(check_pair(ctx, a, b, true, false));
   luc_formula f = luc__formula(ctx);
   luc__f_keep(&f, luc__f1(&f, LUC_OP_clone, a), &copy);
-  luc_tensor *y =
-      luc__f_solve_triangle(&f, a, b, args[2].as.i != 0, args[4].as.i != 0, args[3].as.i != 0);
+  int triangle = triangle_of(args[2].as.i != 0, args[4].as.i != 0);
+  if (args[3].as.i) triangle |= LUC_TRANSPOSED;
+  luc_tensor *y = luc__f_solve_triangle(&f, a, b, triangle);
   luc_status status = luc__f_end(&f, y, &x);
   return luc__give_two(ctx, status, x, copy, out);
 }
@@ -268,15 +276,16 @@ luc_status luc__grad_linalg_cholesky(luc_context *ctx, luc_backward *b) {
   luc_tensor *low = luc__f_triangle(&f, LUC_OP_tril, x, 0);
   luc_tensor *high = luc__f_mt(&f, luc__f_triangle(&f, LUC_OP_tril, x, -1));
   luc_tensor *s = luc__fs(&f, LUC_OP_mul, luc__f2(&f, LUC_OP_add, low, high), 0.5);
-  s = luc__f_solve_triangle(&f, l, s, false, false, true);
-  s = luc__f_solve_right(&f, l, s, false, false, false);
+  s = luc__f_solve_triangle(&f, l, s, LUC_LOWER | LUC_TRANSPOSED);
+  s = luc__f_solve_right(&f, l, s, LUC_LOWER);
   return luc__f_end(&f, s, &b->gin[0]);
 }
 
 /* X of A X = B by A's factor. */
 static luc_tensor *by_factor(luc_formula *f, luc_tensor *l, luc_tensor *b, bool upper) {
-  luc_tensor *y = luc__f_solve_triangle(f, l, b, upper, false, upper);
-  return luc__f_solve_triangle(f, l, y, upper, false, !upper);
+  int first = upper ? LUC_UPPER | LUC_TRANSPOSED : LUC_LOWER;
+  luc_tensor *y = luc__f_solve_triangle(f, l, b, first);
+  return luc__f_solve_triangle(f, l, y, first ^ LUC_TRANSPOSED);
 }
 
 /* cholesky_solve(B, L, upper) */
@@ -297,7 +306,7 @@ static luc_tensor *by_halves(luc_formula *f, luc_tensor *l, int64_t n) {
   luc_tensor *l22 = luc__f_narrow(f, luc__f_narrow(f, l, -1, k, n - k), -2, k, n - k);
   luc_tensor *p11 = luc__f1(f, LUC_OP_cholesky_inverse, l11);
   luc_tensor *p22 = luc__f1(f, LUC_OP_cholesky_inverse, l22);
-  luc_tensor *x = luc__f_solve_right(f, l11, l21, false, false, false);
+  luc_tensor *x = luc__f_solve_right(f, l11, l21, LUC_LOWER);
   luc_tensor *px = luc__f_mm(f, p22, x), *minus = luc__f1(f, LUC_OP_neg, px);
   p11 = luc__f2(f, LUC_OP_add, p11, luc__f_tm(f, x, px));
   luc_tensor *above[] = {p11, luc__f_mt(f, minus)}, *below[] = {minus, p22}, *all[2];
