@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local optim = require "lucerna.optim"
+local files = require "files"
 local parity = require "parity"
 local recorded = parity.load "optim_tensors"
 
@@ -259,4 +260,45 @@ describe("matrices:", function()
       assert.error_matches(function() case[2](case[3], case[4]) end, case[1])
     end)
   end
+end)
+
+-- PyTorch reads these options from every group that it loads.
+describe("options that are None", function()
+  local m = parameter {{1, 2}}
+  local function through_file(dict)
+    local path = files.temporary()
+    lucerna.save(dict, path)
+    return lucerna.load(path)
+  end
+
+  it("are in state dicts, and nil in groups", function()
+    for name, option in pairs {LBFGS = "line_search_fn", Muon = "adjust_lr_fn", SGD = "foreach"} do
+      local o = optim[name]({m}, {lr = 0.5})
+      local dict = o:state_dict()
+      assert.equal(lucerna.none, dict.param_groups[1][option])
+      for _, given in ipairs {dict, through_file(dict)} do
+        o:load_state_dict(given)
+        assert.is_nil(o.param_groups[1][option])
+        assert.equal(0.5, o.param_groups[1].lr)
+      end
+    end
+  end)
+
+  it("take the place of others", function()
+    local o = optim.LBFGS({m}, {line_search_fn = "strong_wolfe"})
+    o:load_state_dict(optim.LBFGS({m}):state_dict())
+    assert.is_nil(o.param_groups[1].line_search_fn)
+    local dict = o:state_dict()
+    dict.param_groups[1].lr = lucerna.none
+    assert.error_matches(function() o:load_state_dict(dict) end,
+      "option 'lr' is a userdata, expected a number", 1, true)
+  end)
+
+  it("keep their place in Adafactor's eps", function()
+    local o = optim.Adafactor({m}, {eps = {lucerna.none, 0.25}})
+    for _ = 1, 2 do
+      o:load_state_dict(through_file(o:state_dict()))
+      assert.same({lucerna.none, 0.25}, o.param_groups[1].eps)
+    end
+  end)
 end)

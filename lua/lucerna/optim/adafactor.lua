@@ -57,6 +57,13 @@ function Adafactor:__init(...)
   Optimizer.__init(self, params, defaults, NAMES)
 end
 
+function Adafactor:load_state_dict(dict)
+  Optimizer.load_state_dict(self, dict)
+  for _, group in ipairs(self.param_groups) do -- of a file, eps[1] is absent where it is None
+    group.eps = {first_eps(group.eps) or core.none, group.eps[2]}
+  end
+end
+
 -- The sizes with that of dimension d from the end as 1.
 local function without(param, d)
   local shape = param:size()

@@ -414,13 +414,16 @@ function Optimizer:_get_states()
 end
 
 --- The state and the groups: {state = {[id] = …}, param_groups = …}, ids from 0 as PyTorch has.
--- State tensors are the live ones.
+-- State tensors are the live ones; options without a value are lucerna.none, as PyTorch asks for.
 function Optimizer:state_dict()
   check_self(self, "Optimizer", "state_dict", "param_groups")
   run_hooks(self._hooks.state_dict_pre, self)
   local dict, id = {state = self:_get_states(), param_groups = {}}, 0
   for g, group in ipairs(self.param_groups) do
     local saved = fields(group, saved_value, ROOM, PARAMS)
+    for _, name in ipairs(self._options or NOTHING) do
+      if saved[name] == nil then saved[name] = core.none end
+    end
     saved.params = core._optimizer_ids(group.params, id)
     id = id + #saved.params
     dict.param_groups[g] = saved
@@ -437,7 +440,8 @@ local function check_group(self, saved, group)
   end
   for name, default in pairs(self.defaults) do
     local value, want = Optimizer._number(saved[name]), type(Optimizer._number(default))
-    if value ~= nil and type(value) ~= want then
+    local may_lack = want == "string" or want == "boolean"
+    if value ~= nil and type(value) ~= want and not (may_lack and value == core.none) then
       return ("option '%s' is a %s, expected a %s"):format(name, type(value), want)
     end
   end
@@ -465,7 +469,10 @@ end
 -- are as at the beginning.
 local function loaded_group(self, group, saved)
   local made = fields(self.defaults, own, ROOM, NOTHING)
-  for name, value in pairs(fields(saved, saved_value, ROOM, PARAMS)) do made[name] = value end
+  for name, value in pairs(fields(saved, saved_value, ROOM, PARAMS)) do
+    if value == core.none then value = nil end
+    made[name] = value
+  end
   made.params, made.param_names = group.params, made.param_names or group.param_names
   return made
 end
