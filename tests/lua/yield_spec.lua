@@ -281,6 +281,31 @@ describe("a mode set for a block", function()
     assert.are.equal(1, closed)
     assert.is_true(net.training)
   end)
+
+  it("by a function of ours ends with it at whatever line a hook of debug fails", function()
+    local w = lucerna.ones(3):requires_grad_()
+    -- Is the n-th line an error, which the coroutine ends with?
+    local function interrupt(n)
+      local co = coroutine.create(function()
+        lucerna.no_grad(function() return w * 2 end)
+        lucerna.func.vmap(function(a) return a * 2 end)(w)
+      end)
+      debug.sethook(co, function()
+        n = n - 1
+        if n == 0 then error("interrupted", 0) end
+      end, "l")
+      local ok = coroutine.resume(co)
+      coroutine.close(co)
+      return not ok
+    end
+    local n = 1
+    while interrupt(n) do
+      assert.is_true(lucerna.is_grad_enabled(), "line " .. n)
+      assert.are.equal(0, #require("lucerna.core")._vmap_levels(), "line " .. n)
+      n = n + 1
+    end
+    assert.is_true(n > 20)
+  end)
 end)
 
 describe("where C stands between", function()
