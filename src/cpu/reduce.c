@@ -26,6 +26,7 @@ enum {
   PARTS_FROM = 3 << 15,
   SHARES = 8,
   ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
+  HALVES = 8,        /* at least so many rows of halves, whose sums round off more than floats do */
   MANY = 1 << 12,    /* rows of three columns that are added side by side */
   TURNED = 16 << 10, /* short runs are turned, so many bytes at a time, */
   FEW = 16,          /* where at least so many lie side by side; */
@@ -491,14 +492,14 @@ static void choose_kernel(rd_job *job, luc_dtype dtype) {
   job->native = true;
 }
 
-/* Long runs and many rows of halves are added as they lie; short sums stay exact. */
+/* Long runs and some rows of halves are added as they lie; shorter sums stay exact. */
 static bool sums_halves(const rd_job *job, luc_dtype dtype) {
   if ((dtype != LUC_BFLOAT16 && dtype != LUC_FLOAT16) || job->compute != LUC_COMPUTE_F32 ||
       job->what->op != LUC_RD_sum)
     return false;
   if (job->way == BY_ROWS)
     return job->kept.strides[0][0] == job->size && job->kept.sizes[0] >= FEW &&
-           job->reduced.numel >= ROWS;
+           job->reduced.numel >= HALVES;
   return job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
          job->reduced.sizes[0] >= CHUNK;
 }

@@ -114,6 +114,17 @@ describe("in half precision,", function()
     end
   end)
 
+  it("sums of few and of many rows are those of floats, rounded", function()
+    for _, half in ipairs {lucerna.float16, lucerna.bfloat16} do
+      for _, size in ipairs {{3, 7, 33}, {3, 8, 33}, {5, 20, 16}, {2, 63, 100}, {2, 65, 131}} do
+        local x = lucerna.randn(size):to(half)
+        local sums = x:double():sum(2)
+        local off = (x:sum(2):double() - sums):abs() - sums:abs() * 2 ^ -8
+        assert.is_true(off:max():item() < 1e-4)
+      end
+    end
+  end)
+
   it("sums, means and norms do not add in half precision", function()
     for name in pairs(HALVES) do
       local x = lucerna.full({5000}, 1.5, {dtype = lucerna[name]})
