@@ -156,6 +156,19 @@ describe("overloads", function()
     assert.same(list(third * third), list(lucerna.mul(third, third, {out = single})))
   end)
 
+  it("of lerp blend from the nearer end, below zero too", function()
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      for _, n in ipairs {1, 20} do
+        local a = lucerna.zeros({n}, {dtype = dtype})
+        local b = a + math.huge
+        for _, weight in ipairs {-0.7, lucerna.full({n}, -0.7, {dtype = dtype})} do
+          assert.is_true(a:lerp(b, weight):isnan():all():item())
+        end
+        assert.is_true(a:lerp(b, -0.3):eq(-math.huge):all():item())
+      end
+    end
+  end)
+
   it("of fmax and fmin shares its gradient among equals; NaN has none", function()
     local nan = 0 / 0
     for _, name in ipairs {"fmax", "fmin"} do
