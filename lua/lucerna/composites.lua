@@ -37,7 +37,7 @@ local function subscripts(labels, at)
   return table.concat(letters)
 end
 
---- einsum(equation, operands): sums of products by a formula of subscripts; operands: a list, or
+--- einsum(equation, ...): sums of products by a formula of subscripts; operands: a list, or
 -- one after the other. Or einsum(a, {1, 2}, b, {2, 3}, {1, 3}): each operand with its labels, 1 to
 -- 52 or "...", then perhaps those of the result.
 function composites.einsum(...)

@@ -21,8 +21,8 @@ local check_self = plain.self_check "dataset"
 
 -- ---- IDX files and MNIST ----
 
---- Reads an IDX file, plain or gzipped, as the tensor it declares. Values are as in the file. path:
--- a path or a reader; read_idx{bytes = text} reads a string.
+--- read_idx(path): an IDX file, plain or gzipped, as the tensor it declares. Values are as in the
+-- file. path: a path or a reader; read_idx{bytes = text} reads a string.
 function data.read_idx(...)
   local path, bytes = arguments("read_idx", {"path", "bytes"}, ...)
   return core._idx_read(files.source("read_idx", "path", path, bytes))

@@ -80,7 +80,7 @@ function Progress:__call(_, control)
   return table.unpack(results, 1, results.n)
 end
 
---- A bar for `total` steps (a number), or around an iterator such as a DataLoader:
+--- progress(what, {label = ""}): a bar for so many steps, or around an iterator, as a DataLoader:
 --   local bar <close> = progress(#loader, {label = "epoch 1"});  bar:update(1, "loss 0.12")
 --   for x, y in progress(loader) do … end
 -- Options: label, stream (stderr), shown (whether the stream is a terminal).

@@ -92,20 +92,53 @@ local function result_types(schema)
   return types
 end
 
--- The parameters as a function type's: "input: lucerna.Tensor, dim?: integer".
-local function signature(schema, first)
-  local parts, options = {}, {}
+-- What may be given for a type: one value for a list of numbers, too.
+local function accepted(kind)
+  local one = not kind:find("Tensor") and kind:match("^(%a+)%[%]%??$")
+  return one and cats(one) .. "|" .. cats(kind) or cats(kind)
+end
+
+-- The type of the items of a list that may be given one by one, or nil.
+local function item_type(kind)
+  if kind == "Size" or kind == "Dims" then return "integer" end
+  return (kind == "int[]" or kind == "Tensor[]") and cats(kind:sub(1, -3)) or nil
+end
+
+-- The parameters from the first on as {name, type}, the last one the table of options. That may
+-- stand in the place of any other that has a default; the first of these says what it holds. After
+-- a list that ends the positional ones come its items, too.
+local function parameters(schema, first)
+  local fields, last = {}, nil
   for i = first, #schema.params do
     local p = schema.params[i]
-    local optional = p.default and "?" or ""
-    if not p.keyword then
-      parts[#parts + 1] = ("%s%s: %s"):format(identifier(p.name), optional, cats(p.type))
+    fields[#fields + 1] = ("%s?: %s"):format(identifier(p.name), accepted(p.type))
+    if not p.keyword then last = p end
+  end
+  local options, found = ("{%s}"):format(table.concat(fields, ", ")), {}
+  local item = last and item_type(last.type)
+  local instead = options
+  for i = first, #schema.params do
+    local p = schema.params[i]
+    if not p.keyword and p.default then
+      found[#found + 1] = { identifier(p.name) .. "?", accepted(p.type) .. "|" .. instead }
+      instead = "table"
+    elseif not p.keyword then
+      found[#found + 1] = { identifier(p.name), accepted(p.type) .. (item and p == last
+        and item ~= "integer" and "|" .. item or "") }
     end
-    options[#options + 1] = ("%s?: %s"):format(identifier(p.name), cats(p.type))
   end
-  if #options > 0 then
-    parts[#parts + 1] = ("options?: {%s}"):format(table.concat(options, ", "))
+  if item then
+    found[#found + 1] = { "...", item .. "|" .. options }
+  elseif #fields > 0 then
+    found[#found + 1] = { "options?", options }
   end
+  return found
+end
+
+-- The parameters as a function type's: "input: lucerna.Tensor, dim?: integer".
+local function signature(schema, first)
+  local parts = {}
+  for i, p in ipairs(parameters(schema, first)) do parts[i] = p[1] .. ": " .. p[2] end
   return table.concat(parts, ", ")
 end
 
@@ -120,19 +153,10 @@ end
 local function write_function(out, full, schemas, results)
   local main, method = schemas[1], full:find(":", 1, true) ~= nil
   for i = 2, #schemas do out:write(overload(schemas[i], method), "\n") end
-  local names, options = {}, {}
-  for i = method and 2 or 1, #main.params do
-    local p = main.params[i]
-    options[#options + 1] = ("%s?: %s"):format(identifier(p.name), cats(p.type))
-    if not p.keyword then
-      names[#names + 1] = identifier(p.name)
-      out:write(("---@param %s%s %s\n"):format(identifier(p.name), p.default and "?" or "",
-        cats(p.type)))
-    end
-  end
-  if #options > 0 then
-    names[#names + 1] = "options"
-    out:write(("---@param options? {%s}\n"):format(table.concat(options, ", ")))
+  local names = {}
+  for i, p in ipairs(parameters(main, method and 2 or 1)) do
+    names[i] = p[1]:gsub("?", "")
+    out:write(("---@param %s %s\n"):format(p[1], p[2]))
   end
   for _, kind in ipairs(results or result_types(main)) do out:write("---@return ", kind, "\n") end
   out:write(("function %s(%s) end\n\n"):format(full, table.concat(names, ", ")))
@@ -162,7 +186,8 @@ local function add(into, part, named)
   table.insert(into.options, ("%s?: %s"):format(name, kind))
   if named then return end
   table.insert(into.names, name)
-  table.insert(into.lines, ("---@param %s%s %s"):format(name, default and "?" or "", kind))
+  if default then name, kind = name .. "?", kind .. "|table" end
+  table.insert(into.lines, ("---@param %s %s"):format(name, kind))
 end
 
 local function write_written(out, full, comment, results)
@@ -172,12 +197,13 @@ local function write_written(out, full, comment, results)
   local arguments = flat:match("%f[%w_]" .. name .. "(%b())") or flat:match("%f[%w_]" .. name
     .. "(%b{})")
   if arguments then add_parts(into, arguments, arguments:find("^{") ~= nil) end
-  if #into.options > 0 then
+  local open = arguments and arguments:find("%.%.%.[%)}]$")
+  if #into.options > 0 and not open then
     table.insert(into.names, "options")
     table.insert(into.lines, ("---@param options? {%s}"):format(table.concat(into.options, ", ")))
   end
   for _, line in ipairs(into.lines) do out:write(line, "\n") end
-  local dots = not arguments or arguments:find("%.%.%.[%)}]$") or arguments:find("…", 1, true)
+  local dots = not arguments or open or arguments:find("…", 1, true)
   if dots then table.insert(into.names, "...") end
   for _, kind in ipairs(results) do out:write("---@return ", kind, "\n") end
   out:write(("function %s(%s) end\n\n"):format(full, table.concat(into.names, ", ")))

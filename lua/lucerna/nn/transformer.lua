@@ -280,7 +280,7 @@ end
 local Transformer = nn.class("Transformer")
 transformer.Transformer = Transformer
 
---- Transformer({d_model = 512, nhead = 8, num_encoder_layers = 6, num_decoder_layers = 6,
+--- Transformer(d_model = 512, nhead = 8, {num_encoder_layers = 6, num_decoder_layers = 6,
 -- dim_feedforward = 2048, dropout = 0.1, activation = "relu", custom_encoder =, custom_decoder =,
 -- layer_norm_eps = 1e-5, batch_first = false, norm_first = false, bias = true, device =, dtype =}):
 -- an encoder and a decoder with their norms; matrices begin with xavier_uniform_.
