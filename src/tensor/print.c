@@ -104,13 +104,15 @@ static void choose_format(printer *pr) {
                                  .precision = pr->options->precision,
                                  .width = 1};
   if (is_float) each_shown(pr, 0, pr->t->data, see_range);
-  int sci = pr->options->sci_mode;
   for (int part = 0; part < pr->parts; part++) {
     format *f = &pr->formats[part];
-    bool far = f->max / f->min > 1000. || f->max > 1e8 || (!f->int_mode && f->min < 1e-4);
-    f->sci_mode = f->any && (sci >= 0 ? sci : far);
+    f->sci_mode =
+        f->any && (f->max / f->min > 1000. || f->max > 1e8 || (!f->int_mode && f->min < 1e-4));
   }
   each_shown(pr, 0, pr->t->data, see_width);
+  int sci = pr->options->sci_mode; /* the width stays that of the other, as in PyTorch */
+  for (int part = 0; part < pr->parts && sci >= 0; part++)
+    if (pr->formats[part].any) pr->formats[part].sci_mode = sci;
 }
 
 /* ---- the brackets ---- */
