@@ -690,7 +690,7 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
     if (takes_rest(&r, i, at)) {
       *given |= 1u << i;
       while (i < l->n && lua_type(L, luc_l_position(l, i)) == lua_type(L, at)) i++;
-      return i + (i == l->n - 1 && is_empty_table(L, luc_l_position(l, i)));
+      return i;
     }
     if (is_no_options(&r, l, i, at)) continue;
     if (!kind_fits(L, st, sig, i, at)) {

@@ -30,6 +30,7 @@ describe("arguments", function()
     assert.same({ 3, 1 }, x:new_ones(3, 1, none).shape)
     assert.same({ 1 }, lucerna.rand(1, none).shape)
     assert.same({ x:numel() }, x:view(-1, none).shape)
+    assert.same({}, lucerna.randint(1, 5, none).shape) -- low and high; none is the size
     assert.equal("Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1))",
       tostring(lucerna.nn.Conv2d(1, 2, 3, none)))
     assert.same({ 1, 2, 2 }, lucerna.nn.functional.avg_pool2d(lucerna.ones(1, 4, 4), 2, none).shape)
