@@ -1,6 +1,6 @@
 -- The examples run as a reader would run them, on little: the tour, LeNet and a VAE on a handful of
--- digits, writers of text on a few lines, the cart-pole, and the C host, which is built against
--- this build.
+-- digits, writers of text on a few lines, the cart-pole, sines, and the C host, which is built
+-- against this build.
 local lucerna = require "lucerna"
 local files = require "files"
 
@@ -182,6 +182,17 @@ describe("examples/reinforce.lua #slow", function()
     assert.matches("███████", text)
     assert.matches("●", text)
     assert.equal("\27[?25h", text:sub(-6)) -- the cursor is there again
+  end)
+end)
+
+describe("examples/maml.lua #slow", function()
+  it("needs fewer steps on a new sine than it did", function()
+    local text, status = example("maml.lua", "--rounds 400 --steps 1")
+    assert.equal(0, status, text)
+    assert.matches("^error after +0 +1 steps\nas it begins ", text)
+    local before = tonumber(text:match "begins +%S+ +(%S+)")
+    local after = tonumber(text:match "\n400 rounds +%S+ +(%S+)\n%d+%.%d s\n$")
+    assert.is_true(after < before / 1.5, text)
   end)
 end)
 
