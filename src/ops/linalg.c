@@ -16,8 +16,7 @@ luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor
   return LUC_OK;
 }
 
-static luc_status need(luc_context *ctx, const char *name, const luc_tensor *t, luc_dtype dtype,
-                       bool square) {
+static luc_status need(luc_context *ctx, const char *name, const luc_tensor *t, luc_dtype dtype) {
   char shape[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
             "The input tensor %s must have at least 2 dimensions (got %s)", name,
@@ -28,17 +27,20 @@ static luc_status need(luc_context *ctx, const char *name, const luc_tensor *t, 
             "Expected a floating point or complex tensor as input. Got %s", luc__dtype_name(dtype));
   LUC_CHECK(ctx, dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64, LUC_ERR_TYPE,
             "Low precision dtypes not supported. Got %s", luc__dtype_name(dtype));
-  return square ? luc__need_square(ctx, name, t) : LUC_OK;
+  return LUC_OK;
 }
 
-luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
-                              bool square) {
-  return need(ctx, name, t, t->dtype, square);
+luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t) {
+  return need(ctx, name, t, t->dtype);
 }
 
-luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
-                                  bool square) {
-  return need(ctx, name, t, luc__dtype_to_real(t->dtype), square);
+luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t) {
+  return need(ctx, name, t, luc__dtype_to_real(t->dtype));
+}
+
+luc_status luc__need_square_matrices(luc_context *ctx, const char *name, const luc_tensor *t) {
+  LUC_TRY(luc__need_matrices(ctx, name, t));
+  return luc__need_square(ctx, name, t);
 }
 
 luc_matrices luc__matrices(const luc_tensor *t) {

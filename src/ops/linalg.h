@@ -9,11 +9,12 @@
 
 /* Fails unless t is [..., n, n], of any dtype. */
 luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor *t);
-/* Fails unless t is float32 or float64 [..., m, n]; with `square`, m = n. */
-luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t, bool square);
+/* Fails unless t is float32 or float64 [..., m, n]. */
+luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t);
 /* The same, complex64 and complex128 too. */
-luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
-                                  bool square);
+luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t);
+/* Fails unless t is float32 or float64 [..., n, n]. */
+luc_status luc__need_square_matrices(luc_context *ctx, const char *name, const luc_tensor *t);
 /* The matrices that a contiguous t consists of. */
 luc_matrices luc__matrices(const luc_tensor *t);
 /* A new tensor [batch of t..., tail...]. */

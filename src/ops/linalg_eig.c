@@ -9,7 +9,8 @@ static luc_status eig(luc_context *ctx, luc_tensor *input, luc_tensor **values_o
                       luc_tensor **vectors_out) {
   luc_tensor *a = NULL, *values = NULL, *vectors = NULL, *info = NULL;
   luc_status status;
-  LUC_TRY(luc__need_any_matrices(ctx, "A", input, true));
+  LUC_TRY(luc__need_any_matrices(ctx, "A", input));
+  LUC_TRY(luc__need_square(ctx, "A", input));
   luc_dtype dtype = luc__dtype_to_complex(input->dtype);
   LUC_GO(luc__to_contiguous(ctx, input, &a));
   if (vectors_out) LUC_GO(luc__tensor_empty_like(ctx, a, dtype, &vectors));

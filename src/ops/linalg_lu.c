@@ -18,7 +18,7 @@ static void drop(luc_context *ctx, factored *f) {
 
 static luc_status factor(luc_context *ctx, luc_tensor *a, factored *f) {
   *f = (factored){NULL, NULL, NULL};
-  LUC_TRY(luc__need_matrices(ctx, "A", a, false));
+  LUC_TRY(luc__need_matrices(ctx, "A", a));
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], k = m < n ? m : n;
   luc_status status;
   LUC_GO(luc__duplicate(ctx, a, &f->lu));
@@ -225,9 +225,9 @@ static luc_tensor *solve_left(luc_formula *f, luc_tensor *lu, luc_tensor *pivots
 
 static luc_status lu_solve(luc_context *ctx, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,
                            bool left, bool adjoint, luc_value *out) {
-  LUC_TRY(luc__need_matrices(ctx, "LU", lu, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "LU", lu));
   LUC_TRY(check_factors(ctx, lu, pivots));
-  LUC_TRY(luc__need_matrices(ctx, "B", b, false));
+  LUC_TRY(luc__need_matrices(ctx, "B", b));
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
   LUC_CHECK(
       ctx, lu->sizes[lu->ndim - 1] == b->sizes[b->ndim - (left ? 2 : 1)] && lu->dtype == b->dtype,
@@ -260,7 +260,7 @@ static luc_status determinants(luc_context *ctx, luc_tensor *input, luc_tensor *
   luc_tensor *a = NULL;
   luc_status status;
   const luc_dtype dtype = input->dtype;
-  LUC_TRY(luc__need_matrices(ctx, "A", input, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "A", input));
   LUC_GO(luc__to_contiguous(ctx, input, &a));
   LUC_GO(luc__batch_empty(ctx, a, dtype, 0, NULL, values));
   if (size) LUC_GO(luc__batch_empty(ctx, a, dtype, 0, NULL, size));
@@ -363,7 +363,7 @@ luc_status luc__run_logdet(luc_context *ctx, luc_value *args, luc_value *out) {
 static luc_status ldl(luc_context *ctx, luc_tensor *a, bool check, factored *f) {
   *f = (factored){NULL, NULL, NULL};
   luc_status status;
-  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "A", a));
   LUC_GO(luc__op1(ctx, LUC_OP_tril, &f->lu, LUC_ARGS(luc_v_tensor(a))));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &f->pivots));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &f->info));
@@ -422,9 +422,9 @@ done:
 /* linalg.ldl_solve(LD, pivots, B) */
 luc_status luc__run_linalg_ldl_solve(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *ld = args[0].as.tensor, *p = args[1].as.tensor, *b = args[2].as.tensor, *x = NULL;
-  LUC_TRY(luc__need_matrices(ctx, "LD", ld, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "LD", ld));
   LUC_TRY(check_factors(ctx, ld, p));
-  LUC_TRY(luc__need_matrices(ctx, "B", b, false));
+  LUC_TRY(luc__need_matrices(ctx, "B", b));
   LUC_CHECK(ctx, b->sizes[b->ndim - 2] == ld->sizes[ld->ndim - 1] && b->dtype == ld->dtype,
             LUC_ERR_SHAPE, "Incompatible shapes or dtypes of A and B for the equation AX = B");
   luc_formula f = luc__formula(ctx);

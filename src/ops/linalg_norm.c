@@ -120,7 +120,8 @@ static luc_status condition(luc_context *ctx, luc_tensor *a, const luc_value *p,
   luc_value two = luc_v_int(2);
   int order = 0;
   LUC_TRY(matrix_order(ctx, luc_is_none(p) ? &two : p, &order));
-  LUC_TRY(luc__need_matrices(ctx, "A", a, abs(order) != 2));
+  LUC_TRY(luc__need_matrices(ctx, "A", a));
+  if (abs(order) != 2) LUC_TRY(luc__need_square(ctx, "A", a));
   if (a->numel == 0) { /* PyTorch's answer */
     luc_value batch = luc_v_ints(a->sizes, a->ndim - 2);
     luc_value zeros[LUC_MAX_PARAMS] = {luc_v_tensor(a), batch};

@@ -21,7 +21,7 @@ luc_status luc__run_matrix_power(luc_context *ctx, luc_value *args, luc_value *o
   luc_tensor *a = args[0].as.tensor, *power = NULL;
   int64_t n = args[1].as.i;
   if (n < 0)
-    LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+    LUC_TRY(luc__need_square_matrices(ctx, "A", a));
   else
     LUC_TRY(luc__need_square(ctx, "A", a));
   LUC_CHECK(ctx, n > -INT32_MAX && n < INT32_MAX, LUC_ERR_VALUE, "n is too large (got %lld)",
@@ -146,7 +146,7 @@ luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out
   double norm = 0;
   luc_formula f = luc__formula(ctx);
   if (dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16) a = luc__f_to(&f, a, LUC_FLOAT32);
-  if (f.status == LUC_OK) f.status = luc__need_matrices(ctx, "input", a, true);
+  if (f.status == LUC_OK) f.status = luc__need_square_matrices(ctx, "input", a);
   if (f.status != LUC_OK) return luc__f_result(&f, NULL, out);
   if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, args[0].as.tensor), out);
   f.status = largest_norm(ctx, a, &norm);

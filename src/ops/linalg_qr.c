@@ -21,7 +21,7 @@ static luc_status new_factors(luc_context *ctx, const luc_tensor *a, int64_t wid
 static luc_status qr(luc_context *ctx, luc_tensor *input, int mode, luc_value *out) {
   luc_tensor *a = NULL, *q = NULL, *r = NULL;
   luc_status status;
-  LUC_TRY(luc__need_matrices(ctx, "A", input, false));
+  LUC_TRY(luc__need_matrices(ctx, "A", input));
   LUC_GO(luc__to_contiguous(ctx, input, &a));
   luc_matrices s = luc__matrices(a);
   int64_t wide = mode == COMPLETE || s.m < s.n ? s.m : s.n;
@@ -115,7 +115,7 @@ static luc_status reflect(luc_context *ctx, luc_tensor *a, luc_tensor *tau, int6
 }
 
 static luc_status check_reflectors(luc_context *ctx, const luc_tensor *a, const luc_tensor *tau) {
-  LUC_TRY(luc__need_matrices(ctx, "input", a, false));
+  LUC_TRY(luc__need_matrices(ctx, "input", a));
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, m >= n, LUC_ERR_SHAPE,
@@ -134,7 +134,7 @@ luc_status luc__run_geqrf(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *a = NULL, *reflectors = NULL, *tau = NULL;
   luc_dtype dtype = (luc_dtype)input->dtype;
   luc_status status;
-  LUC_TRY(luc__need_matrices(ctx, "input", input, false));
+  LUC_TRY(luc__need_matrices(ctx, "input", input));
   LUC_GO(luc__to_contiguous(ctx, input, &a));
   luc_matrices s = luc__matrices(a);
   int64_t k = s.m < s.n ? s.m : s.n;

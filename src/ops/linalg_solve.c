@@ -21,7 +21,7 @@ static void spoil(luc_tensor *t, const luc_tensor *info) {
 static luc_status invert(luc_context *ctx, luc_tensor *a, bool check, luc_value *out) {
   luc_tensor *inverse = NULL, *info = NULL;
   luc_status status;
-  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "A", a));
   LUC_GO(luc__duplicate(ctx, a, &inverse));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
   LUC_GO(luc__inverse(ctx, luc__matrices(inverse), inverse->data, (int32_t *)info->data));
@@ -105,12 +105,12 @@ static bool is_vectors(const luc_tensor *a, const luc_tensor *b) {
 
 static luc_status check_pair(luc_context *ctx, const luc_tensor *a, const luc_tensor *b, bool left,
                              bool vectors) {
-  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "A", a));
   LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE,
             "Expected A and B to have the same dtype, but found A of type %s and B of type %s "
             "instead",
             luc__dtype_name(a->dtype), luc__dtype_name(b->dtype));
-  if (!vectors) LUC_TRY(luc__need_matrices(ctx, "B", b, false));
+  if (!vectors) LUC_TRY(luc__need_matrices(ctx, "B", b));
   int64_t n = a->sizes[a->ndim - 1], rows = b->sizes[b->ndim - (vectors || !left ? 1 : 2)];
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, rows == n, LUC_ERR_SHAPE,
@@ -136,7 +136,7 @@ static luc_tensor *codes_of(luc_formula *f, luc_tensor *info, const luc_tensor *
 static luc_status solve(luc_context *ctx, luc_value *args, bool left, bool check, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *info = NULL, *x = NULL;
-  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "A", a));
   bool vectors = is_vectors(a, b);
   LUC_CHECK(ctx, left || !vectors, LUC_ERR_VALUE,
             "Vector broadcasting of the left hand side is not supported for left=False. In this "
@@ -232,7 +232,7 @@ static luc_status cholesky(luc_context *ctx, luc_tensor *input, bool upper, bool
                            luc_value *out) {
   luc_tensor *turned = NULL, *l = NULL, *info = NULL;
   luc_status status;
-  LUC_TRY(luc__need_matrices(ctx, "A", input, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "A", input));
   luc_value both[] = {luc_v_tensor(input), luc_v_int(-2), luc_v_int(-1)};
   if (upper) LUC_GO(luc__op1(ctx, LUC_OP_transpose, &turned, both, 3));
   LUC_GO(luc__duplicate(ctx, upper ? turned : input, &l));
@@ -337,7 +337,7 @@ static luc_status check_diagonals(luc_context *ctx, luc_tensor *l) {
 luc_status luc__run_cholesky_inverse(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { LARGE = 64 };
   luc_tensor *l = args[0].as.tensor;
-  LUC_TRY(luc__need_matrices(ctx, "A", l, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "A", l));
   LUC_TRY(check_diagonals(ctx, l));
   const int64_t n = l->sizes[l->ndim - 1];
   luc_formula f = luc__formula(ctx);

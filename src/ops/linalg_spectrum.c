@@ -16,7 +16,7 @@ static luc_status eigh(luc_context *ctx, luc_value *args, luc_tensor **values_ou
   luc_tensor *a = args[0].as.tensor, *values = NULL, *vectors = NULL, *info = NULL;
   const char *part = args[1].as.string;
   luc_status status;
-  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_TRY(luc__need_square_matrices(ctx, "A", a));
   bool upper = part[0] == 'U' || part[0] == 'u';
   LUC_CHECK(ctx, part[0] && !part[1] && (upper || part[0] == 'L' || part[0] == 'l'), LUC_ERR_VALUE,
             "Expected UPLO argument to be 'L' or 'U', but got '%s'", part);
@@ -101,7 +101,7 @@ static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vecto
                       luc_tensor **out) {
   luc_tensor *a = NULL, *q = NULL, *u = NULL, *s = NULL, *vh = NULL, *info = NULL;
   luc_status status;
-  LUC_TRY(luc__need_matrices(ctx, "A", input, false));
+  LUC_TRY(luc__need_matrices(ctx, "A", input));
   luc_dtype dtype = input->dtype;
   int64_t m = input->sizes[input->ndim - 2], n = input->sizes[input->ndim - 1];
   int64_t k = m < n ? m : n;
@@ -267,7 +267,8 @@ luc_status luc__run_linalg_matrix_rank(luc_context *ctx, luc_value *args, luc_va
   luc_formula f = luc__formula(ctx);
   luc_tensor *a = args[0].as.tensor;
   bool hermitian = args[2].as.i != 0;
-  LUC_TRY(luc__need_matrices(ctx, "A", a, hermitian));
+  LUC_TRY(luc__need_matrices(ctx, "A", a));
+  if (hermitian) LUC_TRY(luc__need_square(ctx, "A", a));
   luc_value *atol = luc_is_none(&args[1]) ? &args[3] : &args[1];
   luc_tensor *s = hermitian ? absolute_eigenvalues(&f, a) : singular_values(&f, a);
   luc_tensor *rank = luc__f_sum(&f, counted(&f, s, a, atol, &args[4]), 1, (int64_t[]){-1}, false);
@@ -324,7 +325,8 @@ static luc_status pseudo_inverse(luc_context *ctx, luc_tensor *a, bool hermitian
                                  const luc_value *atol, const luc_value *rtol, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *u, *s, *size, *vh;
-  LUC_TRY(luc__need_matrices(ctx, "A", a, hermitian));
+  LUC_TRY(luc__need_matrices(ctx, "A", a));
+  if (hermitian) LUC_TRY(luc__need_square(ctx, "A", a));
   const int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
   if (is_tall(m, n)) return luc__f_result(&f, tall_inverse(&f, a, atol, rtol), out);
   if (is_tall(n, m))
@@ -466,7 +468,7 @@ static luc_tensor *residuals(luc_formula *f, luc_tensor *a, luc_tensor *x, luc_t
 
 static luc_status check_lstsq(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
                               bool vectors, const luc_value *driver, int *which) {
-  LUC_TRY(luc__need_matrices(ctx, "input", a, false));
+  LUC_TRY(luc__need_matrices(ctx, "input", a));
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, b->dtype == a->dtype, LUC_ERR_TYPE,
             "Expected input and other to have the same dtype, but got input's dtype %s and other's "
