@@ -444,6 +444,6 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
 }
 
 void luc__elementwise(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,
-                      const luc_ew_input *in, const luc_ew_params *params) {
-  luc__elementwise_run(ctx, &luc__kernels(ctx)->elementwise[op], dtype, out, in, params);
+                      const luc_ew_input *in) {
+  luc__elementwise_run(ctx, &luc__kernels(ctx)->elementwise[op], dtype, out, in, NULL);
 }

@@ -94,9 +94,9 @@ typedef struct luc_ew_input {
  * result may be stored in. params may be NULL. */
 void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
                           luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params);
-/* The same with a kernel of elementwise.def. */
+/* The same with a kernel of elementwise.def that is told no numbers. */
 void luc__elementwise(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,
-                      const luc_ew_input *in, const luc_ew_params *params);
+                      const luc_ew_input *in);
 
 extern const luc_ew_kernel luc__elementwise_base[LUC_NUM_EWS], luc__elementwise_avx2[LUC_NUM_EWS],
     luc__elementwise_avx512[LUC_NUM_EWS];

@@ -43,7 +43,7 @@ static luc_status spread(luc_context *ctx, const luc_tensor *a, bool high, luc_t
     to = lattice(*out, 1 - i, 1, k, step);
     luc_ew_input in = {.t = &part};
     if (i == 1)
-      luc__elementwise(ctx, LUC_EW_neg, part.dtype, &to, &in, NULL);
+      luc__elementwise(ctx, LUC_EW_neg, part.dtype, &to, &in);
     else
       status = luc__copy(ctx, &to, &part);
   }
@@ -80,7 +80,7 @@ static luc_status join(luc_context *ctx, const luc_tensor *p, bool high, bool tu
       status = luc__copy(ctx, &part, &first);
     } else {
       luc_ew_input in[] = {{.t = &first}, {.t = &second}};
-      luc__elementwise(ctx, i == 0 ? LUC_EW_sub : LUC_EW_add, p->dtype, &part, in, NULL);
+      luc__elementwise(ctx, i == 0 ? LUC_EW_sub : LUC_EW_add, p->dtype, &part, in);
     }
   }
   if (status != LUC_OK) LUC_RELEASE(ctx, *out);

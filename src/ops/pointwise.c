@@ -160,7 +160,7 @@ luc_status luc__run_frexp(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__pointwise(ctx, LUC_EW_frexp_mantissa, LUC_RULE_SAME, args, NULL, out));
   LUC_TRY(luc__out(ctx, &out[1], LUC_INT32, x->ndim, x->sizes, &exponent));
   luc_ew_input in = {.t = x};
-  luc__elementwise(ctx, LUC_EW_frexp_exponent, dtype, exponent, &in, NULL);
+  luc__elementwise(ctx, LUC_EW_frexp_exponent, dtype, exponent, &in);
   return LUC_OK;
 }
 

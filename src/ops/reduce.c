@@ -174,8 +174,8 @@ static luc_status spread_parts(luc_context *ctx, luc_reduction_job *job, luc_ten
     LUC_GO(luc__reduce(ctx, job));
   }
   luc_ew_input parts[2] = {{.t = result}, {.t = other}};
-  luc__elementwise(ctx, LUC_EW_add, real, result, parts, NULL);
-  if (root) luc__elementwise(ctx, LUC_EW_sqrt, real, result, parts, NULL);
+  luc__elementwise(ctx, LUC_EW_add, real, result, parts);
+  if (root) luc__elementwise(ctx, LUC_EW_sqrt, real, result, parts);
 done:
   luc_tensor_release(ctx, other);
   return status;
