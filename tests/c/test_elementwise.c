@@ -53,7 +53,7 @@ static void check_add(luc_context *ctx, const operands *o, int turned, luc_dtype
   luc_tensor *b = make(ctx, db, o->ndim, o->b, turned & 2, 2);
   luc_tensor *y = make(ctx, dout, o->ndim, o->out, turned & 4, 0);
   luc_ew_input in[2] = {{a, {0, {0}}}, {b, {0, {0}}}};
-  luc__elementwise(ctx, LUC_EW_add, luc__dtype_promote(da, db), y, in, NULL);
+  luc__elementwise(ctx, LUC_EW_add, luc__dtype_promote(da, db), y, in);
   int wrong = 0;
   for (int64_t i = 0; i < y->numel; i++) {
     double want = value(a, y, i) + value(b, y, i);
@@ -146,7 +146,7 @@ TEST("int32 sums, differences and products wrap around") {
       want[k] = i % 3 == 0 ? x[k] + y[k] : i % 3 == 1 ? x[k] - y[k] : x[k] * y[k];
     }
     luc_ew_input in[2] = {{a, {0, {0}}}, {b, {0, {0}}}};
-    luc__elementwise(ctx, ops[i % 3], LUC_INT32, a, in, NULL); /* in place */
+    luc__elementwise(ctx, ops[i % 3], LUC_INT32, a, in); /* in place */
     CHECK(memcmp(x, want, (size_t)size * 4) == 0);
     free(want);
     LUC_RELEASE(ctx, a, b);
