@@ -29,14 +29,15 @@ static void words(luc_context *ctx, luc_generator *gen, uint32_t *out, int64_t n
   }
 }
 
+/* Of the low 24 - shift bits of each word. */
 static void uniform_float(luc_context *ctx, luc_generator *gen, float *out, int64_t n, float lo,
-                          float hi) {
+                          float hi, int shift) {
   const luc_random_kernels *k = luc__kernels(ctx)->random;
   uint32_t bits[CHUNK];
   for (int64_t i = 0; i < n; i += CHUNK) {
     int64_t m = n - i < CHUNK ? n - i : CHUNK;
     words(ctx, gen, bits, m);
-    k->uniform(out + i, bits, m, lo, hi);
+    k->uniform(out + i, bits, m, lo, hi, shift);
   }
 }
 
@@ -75,48 +76,69 @@ static float round_to(float v, luc_dtype dtype) {
 }
 
 /* The narrow types draw as many bits as they hold. */
-static void uniform_narrow(luc_generator *gen, float *out, int64_t n, double lo, double hi,
-                           luc_dtype dtype) {
-  uint32_t steps = dtype == LUC_FLOAT16 ? 1u << 11 : 1u << 8;
+static int narrow_bits(luc_dtype dtype) {
+  return dtype == LUC_FLOAT16 ? 11 : 8;
+}
+
+static void uniform_narrow(luc_context *ctx, luc_generator *gen, float *out, int64_t n, double lo,
+                           double hi, luc_dtype dtype) {
   float from = round_to((float)lo, dtype), to = round_to((float)hi, dtype);
-  for (int64_t i = 0; i < n; i++) {
-    float x = (float)(luc__random_u32(gen) & (steps - 1)) / (float)steps;
-    out[i] = round_to(fmaf(x, to - from, from), dtype);
-  }
+  uniform_float(ctx, gen, out, n, from, to, 24 - narrow_bits(dtype));
 }
 
 static void normal_float(luc_context *ctx, luc_generator *gen, float *out, int64_t n,
                          const luc_draw *d) {
   const luc_random_kernels *k = luc__kernels(ctx)->random;
   float mean = (float)d->a, std = (float)d->b;
-  uniform_float(ctx, gen, out, n, 0, 1);
+  uniform_float(ctx, gen, out, n, 0, 1, 0);
   k->normal(out, n / BLOCK, mean, std);
   if (n % BLOCK == 0) return;
-  uniform_float(ctx, gen, out + n - BLOCK, BLOCK, 0, 1);
+  uniform_float(ctx, gen, out + n - BLOCK, BLOCK, 0, 1, 0);
   k->normal(out + n - BLOCK, 1, mean, std);
 }
 
+/* What a uniform value gives as radius and as angle. */
+typedef struct polar {
+  bool known;
+  float radius, cosine, sine;
+} polar;
+
 /* Angle and radius are rounded; of bfloat16, what comes of every step. */
-static void normal_narrow_block(float *x, const luc_draw *d) {
+static polar narrow_polar(float x, luc_dtype dtype) {
+  luc_dtype each = dtype == LUC_BFLOAT16 ? dtype : LUC_FLOAT32;
+  float angle = round_to((float)(2 * 3.14159265358979323846) * x, dtype);
+  float square = round_to(-2.0f * round_to(logf(1.0f - x), each), each);
+  return (polar){true, round_to(sqrtf(square), dtype), round_to(cosf(angle), each),
+                 round_to(sinf(angle), each)};
+}
+
+/* There are so few uniform values that each is worked out once. */
+static const polar *look_up(polar *table, float x, luc_dtype dtype) {
+  polar *p = &table[(int)(x * (float)(1 << narrow_bits(dtype)))];
+  if (!p->known) *p = narrow_polar(x, dtype);
+  return p;
+}
+
+static void normal_narrow_block(float *x, const luc_draw *d, polar *table) {
   luc_dtype dtype = d->target, each = dtype == LUC_BFLOAT16 ? dtype : LUC_FLOAT32;
   float mean = round_to((float)d->a, dtype), std = round_to((float)d->b, dtype);
   for (int j = 0; j < BLOCK / 2; j++) {
-    float u = round_to(1.0f - x[j], dtype);
-    float angle = round_to((float)(2 * 3.14159265358979323846) * x[j + BLOCK / 2], dtype);
-    float radius = round_to(sqrtf(round_to(-2.0f * round_to(logf(u), each), each)), dtype);
-    float c = round_to(radius * round_to(cosf(angle), each), each);
-    float s = round_to(radius * round_to(sinf(angle), each), each);
-    x[j] = round_to(c * std, each) + mean;
-    x[j + BLOCK / 2] = round_to(s * std, each) + mean;
+    float radius = look_up(table, x[j], dtype)->radius;
+    const polar *angle = look_up(table, x[j + BLOCK / 2], dtype);
+    x[j] = round_to(round_to(radius * angle->cosine, each) * std, each) + mean;
+    x[j + BLOCK / 2] = round_to(round_to(radius * angle->sine, each) * std, each) + mean;
   }
 }
 
-static void normal_narrow(luc_generator *gen, float *out, int64_t n, const luc_draw *d) {
-  uniform_narrow(gen, out, n, 0, 1, d->target);
-  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK) normal_narrow_block(out + i, d);
+static void normal_narrow(luc_context *ctx, luc_generator *gen, float *out, int64_t n,
+                          const luc_draw *d) {
+  polar table[1 << 11];
+  for (int i = 0; i < 1 << narrow_bits(d->target); i++) table[i].known = false;
+  uniform_narrow(ctx, gen, out, n, 0, 1, d->target);
+  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK) normal_narrow_block(out + i, d, table);
   if (n % BLOCK == 0) return;
-  uniform_narrow(gen, out + n - BLOCK, BLOCK, 0, 1, d->target);
-  normal_narrow_block(out + n - BLOCK, d);
+  uniform_narrow(ctx, gen, out + n - BLOCK, BLOCK, 0, 1, d->target);
+  normal_narrow_block(out + n - BLOCK, d, table);
 }
 
 /* x = f(x), in place, by the pointwise kernel. */
@@ -261,13 +283,13 @@ void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw
   } else if (draw->kind == LUC_BERNOULLI) {
     bernoulli(ctx, gen, out, n, draw->a);
   } else if (draw->kind == LUC_UNIFORM && narrow) {
-    uniform_narrow(gen, out, n, draw->a, draw->b, draw->target);
+    uniform_narrow(ctx, gen, out, n, draw->a, draw->b, draw->target);
   } else if (draw->kind == LUC_UNIFORM && dtype == LUC_FLOAT32) {
-    uniform_float(ctx, gen, out, n, (float)draw->a, (float)draw->b);
+    uniform_float(ctx, gen, out, n, (float)draw->a, (float)draw->b, 0);
   } else if (draw->kind == LUC_UNIFORM) {
     uniform_double(ctx, gen, out, n, draw->a, draw->b);
   } else if (draw->kind == LUC_NORMAL && blocks && narrow) {
-    normal_narrow(gen, out, n, draw);
+    normal_narrow(ctx, gen, out, n, draw);
   } else if (draw->kind == LUC_NORMAL && blocks && dtype == LUC_FLOAT32) {
     normal_float(ctx, gen, out, n, draw);
   } else if (draw->kind == LUC_NORMAL && blocks) {
@@ -288,7 +310,7 @@ void luc__random_bernoulli_float(luc_context *ctx, luc_generator *gen, bool *out
   float drawn[CHUNK];
   for (int64_t i = 0; i < n; i += CHUNK) {
     int64_t m = n - i < CHUNK ? n - i : CHUNK;
-    uniform_float(ctx, gen, drawn, m, 0, 1);
+    uniform_float(ctx, gen, drawn, m, 0, 1, 0);
     for (int64_t j = 0; j < m; j++) out[i + j] = drawn[j] < p[i + j];
   }
 }

@@ -17,10 +17,10 @@ static void temper(uint32_t *restrict out, const uint32_t *restrict state, int64
 }
 
 static void uniform(float *restrict out, const uint32_t *restrict bits, int64_t n, float lo,
-                    float hi) {
+                    float hi, int shift) {
   float width = hi - lo;
   for (int64_t i = 0; i < n; i++) {
-    float x = (float)(int32_t)(bits[i] & 0xffffffu) * 0x1p-24f;
+    float x = (float)(int32_t)(bits[i] << shift & 0xffffffu) * 0x1p-24f;
     out[i] = fmaf(x, width, lo);
   }
 }
