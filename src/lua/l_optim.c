@@ -394,12 +394,13 @@ static bool push_state(lua_State *L, optimizer_box *box, int group, int param) {
   return true;
 }
 
-/* optimizer_state(o, group, param) -> {name = tensor}; nil before the first step */
+/* optimizer_state(o, param) -> {name = tensor}, empty before the first step; nil of no parameter */
 static int optimizer_state(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   int group, param;
-  check_place(L, box, &group, &param);
-  return push_state(L, box, group, param);
+  if (!find_place(box->o, luc_l_totensor(L, 2), &group, &param)) return 0;
+  if (!push_state(L, box, group, param)) lua_newtable(L);
+  return 1;
 }
 
 /* optimizer_states(o) -> the states that there are, by parameters' numbers from 0 */

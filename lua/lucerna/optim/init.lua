@@ -40,8 +40,6 @@ function Fused:step(closure)
   return loss
 end
 
-function Fused:_get_state(g, k) return core._optimizer_state(self._core, g, k) end
-
 function Fused:_get_states() return core._optimizer_states(self._core) end
 
 function Fused:_copy_state(g, k, saved)
@@ -55,28 +53,22 @@ function Fused:_set_state(g, k, copy) core._optimizer_set_state(self._core, g, k
 local OWNER = {}
 local VIEW = {}
 
-local function get(owner, g, k) return owner:_get_state(g, k) or {} end
-
-function VIEW:__index(p)
-  local owner = rawget(self, OWNER)
-  local g, k = core._optimizer_place(owner._core, p)
-  return g and get(owner, g, k)
-end
+function VIEW:__index(p) return core._optimizer_state(self[OWNER]._core, p) end
 
 function VIEW:__newindex(p, state)
-  local owner = rawget(self, OWNER)
+  local owner = self[OWNER]
   local g, k = core._optimizer_place(owner._core, p)
   if not g then core._fail("%s: state: no parameter of mine", owner.__name) end
   owner:_set_state(g, k, owner:_copy_state(g, k, state or {}))
 end
 
 function VIEW:__pairs()
-  local owner, p = rawget(self, OWNER), nil
+  local o, p = self[OWNER]._core, nil
   return function()
     local state
     repeat
-      p = core._optimizer_next(owner._core, p)
-      state = p and get(owner, core._optimizer_place(owner._core, p))
+      p = core._optimizer_next(o, p)
+      state = p and core._optimizer_state(o, p)
     until p == nil or next(state)
     return p, state
   end
