@@ -29,16 +29,20 @@ void luc_l_push_gc(lua_State *L, lua_CFunction gc) {
   lua_setfield(L, -2, "__gc");
 }
 
-/* Runs when the lua_State closes, after every object of ours was finalized. Objects that a host's
- * later finalizers still hold find no context, and say so. */
-static int state_gc(lua_State *L) {
-  luc_l_state *st = luc_l_userdata(L, 1, sizeof *st);
-  luc_context *ctx = st ? st->ctx : NULL;
-  if (!ctx) return 0;
+/* What still holds objects of it finds no context, and says so. */
+static void close_state(lua_State *L, luc_l_state *st) {
+  luc_context *ctx = st->ctx;
+  if (!ctx) return;
   for (luc_l_schema *s = st->schemas; s; s = s->next) luc__schema_free(ctx, &s->schema);
   luc_l_release_noted(L, st);
   st->ctx = NULL;
   luc_context_free(ctx);
+}
+
+/* Runs when the lua_State closes, after every object of ours was finalized. */
+static int state_gc(lua_State *L) {
+  luc_l_state *st = luc_l_userdata(L, 1, sizeof *st);
+  if (st) close_state(L, st);
   return 0;
 }
 
@@ -52,6 +56,15 @@ static luc_l_state *new_state(lua_State *L) {
   st->main = lua_tothread(L, -1);
   lua_pop(L, 1);
   return st;
+}
+
+/* Closes what a failed attempt left, which is the collector's then. */
+static void drop_state(lua_State *L, luc_l_state *st) {
+  close_state(L, st);
+  for (int i = 0; i < LUC_L_KEYS; i++) {
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[i]);
+  }
 }
 
 static void put_table(lua_State *L, luc_l_state *st, int key, int narray, const char *mode) {
@@ -115,7 +128,8 @@ static void open_parts(lua_State *L, luc_l_state *st) {
 static int open_core(lua_State *L, const luc_config *cfg) {
   luaL_checkversion(L);
   luc_l_state *st = luc_l_state_of(L);
-  if (!st || !st->ready) { /* what a failed attempt left is the collector's */
+  if (!st || !st->ready) {
+    if (st) drop_state(L, st);
     st = new_state(L);
     make_tables(L, st);
     open_context(L, st, cfg);
@@ -141,13 +155,16 @@ int luc_lua_open(lua_State *L, const luc_config *cfg) {
 
 luc_context *luc_lua_context(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
-  return st ? st->ctx : NULL;
+  return st && st->ready ? st->ctx : NULL;
+}
+
+luc_l_state *luc_l_open_state(lua_State *L) {
+  if (!luc_lua_context(L)) luaL_error(L, "lucerna is not open in this Lua state");
+  return luc_l_state_of(L);
 }
 
 void luc_lua_push_tensor(lua_State *L, luc_tensor *t) {
-  luc_l_state *st = luc_l_state_of(L);
-  if (!st) luaL_error(L, "lucerna is not open in this Lua state");
-  luc_l_pushtensor(L, st, t);
+  luc_l_pushtensor(L, luc_l_open_state(L), t);
 }
 
 luc_tensor *luc_lua_to_tensor(lua_State *L, int index) {

@@ -297,6 +297,7 @@ static void make_layer(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
   finish_class(L, c);
   set_layer_functions(L, c, lua_gettop(L));
   luc_l_push_function(L, nn, "extend"); /* what lua/lucerna/nn.lua adds to this class */
+  if (lua_isnil(L, -1)) luaL_error(L, "modules in Lua need require 'lucerna.nn' first");
   lua_pushvalue(L, -2);
   lua_pushstring(L, cls->name);
   lua_call(L, 2, 0);

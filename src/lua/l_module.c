@@ -201,9 +201,7 @@ void luc_l_forget_children(lua_State *L, int index) {
 /* ---- for hosts in C ---- */
 
 void luc_lua_push_module(lua_State *L, luc_module *m) {
-  luc_l_state *st = luc_l_state_of(L);
-  if (!st) luaL_error(L, "lucerna is not open in this Lua state");
-  luc_l_pushmodule(L, st->nn, m);
+  luc_l_pushmodule(L, luc_l_open_state(L)->nn, m);
 }
 
 luc_module *luc_lua_to_module(lua_State *L, int index) {

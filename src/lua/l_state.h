@@ -112,6 +112,8 @@ static inline void luc_l_checkstack(lua_State *L, int n) {
 
 /* The state of this lua_State; NULL before luaopen_lucerna_core. */
 luc_l_state *luc_l_state_of(lua_State *L);
+/* The same for functions that a host calls: an error unless it is open. */
+luc_l_state *luc_l_open_state(lua_State *L);
 /* Pushes one of LUC_L_*. */
 static inline void luc_l_get(lua_State *L, luc_l_state *st, int which) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &st->keys[which]);

@@ -251,6 +251,100 @@ TEST("so is what a finalizer makes then, which is not finalized itself") {
   close_state(L);
 }
 
+/* ---- opening ---- */
+
+typedef struct budget {
+  size_t used, limit;
+} budget;
+
+static void *budget_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
+  budget *b = ud;
+  if (ptr == NULL) old_size = 0;
+  if (new_size > old_size && b->used + new_size - old_size > b->limit) return NULL;
+  void *block = new_size == 0 ? NULL : realloc(ptr, new_size);
+  if (new_size == 0) free(ptr);
+  if (block != NULL || new_size == 0) b->used += new_size - old_size;
+  return block;
+}
+
+static int open_with(lua_State *L) {
+  return luc_lua_open(L, lua_touserdata(L, 1));
+}
+
+/* Is it open now? */
+static bool opens(lua_State *L, const luc_config *cfg) {
+  lua_settop(L, 0);
+  lua_pushcfunction(L, open_with);
+  lua_pushlightuserdata(L, (void *)cfg);
+  bool good = lua_pcall(L, 1, 1, 0) == LUA_OK;
+  CHECK(good || strstr(lua_tostring(L, -1), "memory") != NULL);
+  CHECK_EQ(luc_lua_context(L) != NULL, good);
+  return good;
+}
+
+/* With so much for Lua and so much for the core; then with enough, in the same state. */
+static bool opens_within(size_t limit, bool of_lua) {
+  budget lua = {0, of_lua ? limit : SIZE_MAX / 2}, core = {0, of_lua ? SIZE_MAX / 2 : limit};
+  luc_config cfg = {.alloc = budget_alloc, .alloc_ud = &core, .num_threads = 1};
+  lua_State *L = lua_newstate(budget_alloc, &lua);
+  if (L == NULL) return false;
+  bool good = opens(L, &cfg);
+  lua.limit = core.limit = SIZE_MAX / 2;
+  CHECK(opens(L, &cfg));
+  collect(L);
+  CHECK(opens(L, NULL));
+  lua_close(L);
+  CHECK_EQ(lua.used, 0);
+  CHECK_EQ(core.used, 0);
+  return good;
+}
+
+TEST_ALONE("opening within any budget works or fails, and may be tried again") {
+  for (int of_lua = 0; of_lua < 2; of_lua++)
+    for (size_t limit = 0; !opens_within(limit, of_lua);) limit += 1 + limit / 16;
+}
+
+static int push_linear(lua_State *L) {
+  luc_lua_push_module(L, lua_touserdata(L, 1));
+  return 1;
+}
+
+TEST_ALONE("a module pushed before its Lua part is there says what to load") {
+  lua_State *L = luaL_newstate();
+  CHECK(opens(L, NULL));
+  luc_module *m = make(luc_lua_context(L), "Linear");
+  lua_pushcfunction(L, push_linear);
+  lua_pushlightuserdata(L, m);
+  CHECK_EQ(lua_pcall(L, 1, 1, 0), LUA_ERRRUN);
+  CHECK_STR(lua_tostring(L, -1), "modules in Lua need require 'lucerna.nn' first");
+  luc_module_release(luc_lua_context(L), m);
+  lua_close(L);
+}
+
+static int push_late(lua_State *L) {
+  lua_getiuservalue(L, 1, 1);
+  bool *refused = lua_touserdata(L, -1);
+  lua_pushcfunction(L, push_linear);
+  *refused = lua_pcall(L, 0, 0, 0) == LUA_ERRRUN;
+  return 0;
+}
+
+TEST_ALONE("a host's last finalizer finds the library closed") {
+  bool refused = false;
+  lua_State *L = luaL_newstate();
+  lua_newuserdatauv(L, 1, 1);
+  lua_pushlightuserdata(L, &refused);
+  lua_setiuservalue(L, -2, 1);
+  lua_newtable(L);
+  lua_pushcfunction(L, push_late);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_setfield(L, LUA_REGISTRYINDEX, "last");
+  CHECK(opens(L, NULL));
+  lua_close(L);
+  CHECK(refused);
+}
+
 /* ---- state ---- */
 
 /* Makes a global `net` of Lua's: Sequential(Linear(2, 2), Odd()). Odd saves its own way. */
