@@ -168,7 +168,7 @@ static luc_status backward_formula(luc_context *ctx, luc_backward *b) {
                luc_as_double(&args[5])};
   luc_tensor *p = attention_weights(&f, &w);
   luc_tensor *dp = luc__f2(&f, LUC_OP_matmul, g, luc__f_transpose(&f, args[2].as.tensor, -2, -1));
-  luc_tensor *sum = luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, p, dp), 1, (int64_t[]){-1}, true);
+  luc_tensor *sum = luc__f_sum_keepdim(&f, luc__f2(&f, LUC_OP_mul, p, dp), -1);
   luc_tensor *ds = luc__f2(&f, LUC_OP_mul, p, luc__f2(&f, LUC_OP_sub, dp, sum));
   ds = luc__fs(&f, LUC_OP_mul, ds, w.scale);
   if (luc__needs(b, 0)) luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, ds, w.k), &b->gin[0]);

@@ -32,7 +32,7 @@ luc_status luc__run_addbmm(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__match_dtype(ctx, "input", args[0].as.tensor, "the first factor", args[1].as.tensor));
   luc_formula f = luc__formula(ctx);
   luc_tensor *product = luc__f2(&f, LUC_OP_bmm, args[1].as.tensor, args[2].as.tensor);
-  product = luc__f_sum(&f, product, 1, (int64_t[]){0}, false);
+  product = luc__f_sum_dim(&f, product, 0);
   product = luc__f_to(&f, product, args[1].as.tensor->dtype); /* of integers, too */
   return luc__f_result(&f, add_scaled(&f, args[0].as.tensor, product, &args[3]), out);
 }

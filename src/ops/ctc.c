@@ -172,7 +172,7 @@ static luc_tensor *mean_by_length(luc_formula *f, luc_tensor *loss, const luc_va
   for (int i = 0; i < lengths->n; i++)
     ((double *)by->data)[i] = lengths->as.ints[i] > 0 ? (double)lengths->as.ints[i] : 1;
   by = luc__f_to(f, by, loss->dtype);
-  return luc__f_mean(f, luc__f2(f, LUC_OP_div, loss, by), 0, NULL, false);
+  return luc__f_mean_all(f, luc__f2(f, LUC_OP_div, loss, by));
 }
 
 /* ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity) of
@@ -196,7 +196,7 @@ luc_status luc__run_ctc_loss(luc_context *ctx, luc_value *args, luc_value *out) 
   if (reduction == LUC_REDUCE_MEAN)
     loss = mean_by_length(&f, loss, &args[3]);
   else if (reduction == LUC_REDUCE_SUM)
-    loss = luc__f_sum(&f, loss, 0, NULL, false);
+    loss = luc__f_sum_all(&f, loss);
   else if (!batched)
     loss = luc__f_squeeze(&f, loss, 0);
   return luc__f_result(&f, loss, out);

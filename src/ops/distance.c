@@ -202,9 +202,8 @@ enum { FEW_FEATURES = 24 };
 /* sqrt(|a|^2 + |b|^2 - 2 ab), which a matrix product gives. */
 static luc_status by_product(luc_context *ctx, luc_tensor *x1, luc_tensor *x2, luc_tensor **out) {
   luc_formula f = luc__formula(ctx);
-  int64_t last = -1;
-  luc_tensor *a = luc__f_sum(&f, luc__f1(&f, LUC_OP_square, x1), 1, &last, true);
-  luc_tensor *b = luc__f_sum(&f, luc__f1(&f, LUC_OP_square, x2), 1, &last, true);
+  luc_tensor *a = luc__f_sum_keepdim(&f, luc__f1(&f, LUC_OP_square, x1), -1);
+  luc_tensor *b = luc__f_sum_keepdim(&f, luc__f1(&f, LUC_OP_square, x2), -1);
   luc_tensor *twice = luc__fs(&f, LUC_OP_mul, x1, -2);
   luc_tensor *cross = luc__f2(&f, LUC_OP_matmul, twice, luc__f_transpose(&f, x2, -1, -2));
   luc_tensor *sum = luc__f2(&f, LUC_OP_add, cross, a);
@@ -257,8 +256,7 @@ done:
 /* For p = 2: x1 times the sums of g / distance over the others, less the others weighted so. */
 static luc_tensor *euclidean_slope(luc_formula *f, luc_tensor *x, luc_tensor *other,
                                    luc_tensor *share) {
-  int64_t last = -1;
-  luc_tensor *own = luc__f2(f, LUC_OP_mul, x, luc__f_sum(f, share, 1, &last, true));
+  luc_tensor *own = luc__f2(f, LUC_OP_mul, x, luc__f_sum_keepdim(f, share, -1));
   return luc__f2(f, LUC_OP_sub, own, luc__f2(f, LUC_OP_matmul, share, other));
 }
 
@@ -329,8 +327,7 @@ luc_status luc__grad_cdist(luc_context *ctx, luc_backward *b) {
   luc_tensor *slope = all_slopes(&f, b, p);
   for (int i = 0; i < 2; i++) {
     if (!luc__needs(b, i)) continue;
-    int64_t over = i ? -3 : -2;
-    luc_tensor *sum = luc__f_sum(&f, slope, 1, &over, false);
+    luc_tensor *sum = luc__f_sum_dim(&f, slope, i ? -3 : -2);
     luc__f_keep(&f, i ? luc__f1(&f, LUC_OP_neg, sum) : sum, &b->gin[i]);
   }
   return luc__f_end(&f, NULL, NULL);

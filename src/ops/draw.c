@@ -174,11 +174,11 @@ luc_status luc__run_dirichlet_grad(luc_context *ctx, luc_value *args, luc_value 
 luc_status luc__grad_sample_dirichlet(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *alpha = b->args[0].as.tensor, *x = b->results[0], *g = b->gout[0];
-  luc_tensor *total = luc__f_sum(&f, alpha, 1, (int64_t[]){-1}, true);
+  luc_tensor *total = luc__f_sum_keepdim(&f, alpha, -1);
   luc_tensor *slope =
       luc__f_call(&f, LUC_OP_dirichlet_grad,
                   LUC_ARGS(luc_v_tensor(x), luc_v_tensor(alpha), luc_v_tensor(total)));
-  luc_tensor *shared = luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, x, g), 1, (int64_t[]){-1}, true);
+  luc_tensor *shared = luc__f_sum_keepdim(&f, luc__f2(&f, LUC_OP_mul, x, g), -1);
   luc_tensor *apart = luc__f2(&f, LUC_OP_sub, g, shared);
   return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, slope, apart), &b->gin[0]);
 }

@@ -205,8 +205,8 @@ static luc_tensor *pair(luc_formula *f, luc_tensor *a, luc_tensor *b, const bool
     } else if (left && right) {
       add_to(&g, BOTH, (int)d, a->sizes[d]);
     } else if (sum[d]) { /* one of them alone has it, or neither */
-      if (left) a = luc__f_sum(f, a, 1, &d, true);
-      if (right) b = luc__f_sum(f, b, 1, &d, true);
+      if (left) a = luc__f_sum_keepdim(f, a, d);
+      if (right) b = luc__f_sum_keepdim(f, b, d);
       if (f->status != LUC_OK) return NULL;
       add_to(&g, SUMMED, (int)d, 1);
     } else {

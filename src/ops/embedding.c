@@ -214,7 +214,7 @@ luc_status luc__run_cosine_similarity(luc_context *ctx, luc_value *args, luc_val
     norm = norm_above(&f, norm, fabs(luc_as_double(&args[3]))); /* its square counts */
     unit[i] = luc__f2(&f, LUC_OP_div, full, norm);
   }
-  luc_tensor *dot = luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, unit[0], unit[1]), 1, &dim, false);
+  luc_tensor *dot = luc__f_sum_dim(&f, luc__f2(&f, LUC_OP_mul, unit[0], unit[1]), dim);
   return luc__f_result(&f, dot, out);
 }
 

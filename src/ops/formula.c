@@ -83,6 +83,22 @@ luc_tensor *luc__f_mean(luc_formula *f, luc_tensor *t, int ndims, const int64_t 
   return reduce(f, LUC_OP_mean, t, ndims, dims, keepdim);
 }
 
+luc_tensor *luc__f_sum_all(luc_formula *f, luc_tensor *t) {
+  return luc__f_sum(f, t, 0, NULL, false);
+}
+
+luc_tensor *luc__f_sum_dim(luc_formula *f, luc_tensor *t, int64_t dim) {
+  return luc__f_sum(f, t, 1, &dim, false);
+}
+
+luc_tensor *luc__f_sum_keepdim(luc_formula *f, luc_tensor *t, int64_t dim) {
+  return luc__f_sum(f, t, 1, &dim, true);
+}
+
+luc_tensor *luc__f_mean_all(luc_formula *f, luc_tensor *t) {
+  return luc__f_mean(f, t, 0, NULL, false);
+}
+
 luc_tensor *luc__f_where(luc_formula *f, luc_tensor *condition, luc_tensor *a, luc_tensor *b) {
   luc_value zero = luc_v_int(0);
   return luc__f_call(

@@ -37,7 +37,12 @@ luc_tensor *luc__f_permute(luc_formula *f, luc_tensor *t, int ndim, const int64_
 luc_tensor *luc__f_transpose(luc_formula *f, luc_tensor *t, int64_t dim0, int64_t dim1);
 luc_tensor *luc__f_unsqueeze(luc_formula *f, luc_tensor *t, int64_t dim);
 luc_tensor *luc__f_squeeze(luc_formula *f, luc_tensor *t, int64_t dim);
-/* ndims 0: over everything, to a 0-d tensor. */
+/* Over everything, to a 0-d tensor; over one dimension, which goes, or stays with size 1. */
+luc_tensor *luc__f_sum_all(luc_formula *f, luc_tensor *t);
+luc_tensor *luc__f_sum_dim(luc_formula *f, luc_tensor *t, int64_t dim);
+luc_tensor *luc__f_sum_keepdim(luc_formula *f, luc_tensor *t, int64_t dim);
+luc_tensor *luc__f_mean_all(luc_formula *f, luc_tensor *t);
+/* Over several; ndims 0: over everything. */
 luc_tensor *luc__f_sum(luc_formula *f, luc_tensor *t, int ndims, const int64_t *dims, bool keepdim);
 luc_tensor *luc__f_mean(luc_formula *f, luc_tensor *t, int ndims, const int64_t *dims,
                         bool keepdim);

@@ -32,12 +32,11 @@ static luc_tensor *of_matrices(luc_formula *f, luc_tensor *a, int order) {
   luc_value both = luc_v_ints((int64_t[]){-2, -1}, 2);
   if (order == FRO)
     return luc__f_call(f, LUC_OP_linalg_vector_norm, LUC_ARGS(luc_v_tensor(a), luc_v_int(2), both));
-  if (order == NUC)
-    return luc__f_sum(f, luc__f1(f, LUC_OP_linalg_svdvals, a), 1, (int64_t[]){-1}, false);
+  if (order == NUC) return luc__f_sum_dim(f, luc__f1(f, LUC_OP_linalg_svdvals, a), -1);
   luc_opid pick = order > 0 ? LUC_OP_amax : LUC_OP_amin;
   if (abs(order) == 2) return reduced(f, pick, luc__f1(f, LUC_OP_linalg_svdvals, a));
   int64_t over = abs(order) == 1 ? -2 : -1; /* 1: columns, infinity: rows */
-  return reduced(f, pick, luc__f_sum(f, luc__f1(f, LUC_OP_abs, a), 1, &over, false));
+  return reduced(f, pick, luc__f_sum_dim(f, luc__f1(f, LUC_OP_abs, a), over));
 }
 
 static luc_status check_input(luc_context *ctx, const luc_tensor *a, int least,

@@ -116,7 +116,7 @@ static luc_status largest_norm(luc_context *ctx, luc_tensor *a, double *norm) {
   ctx->grad_mode = false;
   luc_formula f = luc__formula(ctx);
   luc_value none = luc_v_none();
-  luc_tensor *sums = luc__f_sum(&f, luc__f1(&f, LUC_OP_abs, a), 1, (int64_t[]){-2}, false);
+  luc_tensor *sums = luc__f_sum_dim(&f, luc__f1(&f, LUC_OP_abs, a), -2);
   luc_tensor *largest = luc__f_call(&f, LUC_OP_amax, LUC_ARGS(luc_v_tensor(sums), none));
   largest = luc__f_to(&f, largest, LUC_FLOAT64);
   if (f.status == LUC_OK) {
@@ -236,7 +236,7 @@ luc_status luc__run_linalg_vecdot(luc_context *ctx, luc_value *args, luc_value *
   luc_formula f = luc__formula(ctx);
   luc_tensor *first = luc__f_conj(&f, args[0].as.tensor);
   luc_tensor *product = luc__f2(&f, LUC_OP_mul, first, args[1].as.tensor);
-  return luc__f_result(&f, luc__f_sum(&f, product, 1, &args[2].as.i, false), out);
+  return luc__f_result(&f, luc__f_sum_dim(&f, product, args[2].as.i), out);
 }
 
 /* The three along dim, without gaps, as each is read twice. */
@@ -290,7 +290,7 @@ luc_status luc__run_trace(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, args[0].as.tensor->ndim == 2, LUC_ERR_SHAPE,
             "expected a matrix, but got tensor with dim %d", args[0].as.tensor->ndim);
   luc_tensor *d = luc__f1(&f, LUC_OP_diagonal, args[0].as.tensor);
-  return luc__f_result(&f, luc__f_sum(&f, d, 0, NULL, false), out);
+  return luc__f_result(&f, luc__f_sum_all(&f, d), out);
 }
 
 /* vander(x, N): powers 0 to N - 1 of each element in a row. */

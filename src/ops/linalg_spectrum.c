@@ -271,7 +271,7 @@ luc_status luc__run_linalg_matrix_rank(luc_context *ctx, luc_value *args, luc_va
   if (hermitian) LUC_TRY(luc__need_square(ctx, "A", a));
   luc_value *atol = luc_is_none(&args[1]) ? &args[3] : &args[1];
   luc_tensor *s = hermitian ? absolute_eigenvalues(&f, a) : singular_values(&f, a);
-  luc_tensor *rank = luc__f_sum(&f, counted(&f, s, a, atol, &args[4]), 1, (int64_t[]){-1}, false);
+  luc_tensor *rank = luc__f_sum_dim(&f, counted(&f, s, a, atol, &args[4]), -1);
   return luc__f_result(&f, luc__f_to(&f, rank, LUC_INT64), out);
 }
 
@@ -463,7 +463,7 @@ static luc_tensor *residuals(luc_formula *f, luc_tensor *a, luc_tensor *x, luc_t
   luc_value none = luc_v_ints((int64_t[]){0}, 1);
   if (!whole) return luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(a), none));
   luc_tensor *left = luc__f2(f, LUC_OP_sub, luc__f_mm(f, a, x), b);
-  return luc__f_sum(f, luc__f2(f, LUC_OP_mul, left, left), 1, (int64_t[]){-2}, false);
+  return luc__f_sum_dim(f, luc__f2(f, LUC_OP_mul, left, left), -2);
 }
 
 static luc_status check_lstsq(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,

@@ -25,8 +25,7 @@ luc_status luc__loss_reduction(luc_context *ctx, const luc_value *args, int *red
 
 luc_tensor *luc__loss_reduced(luc_formula *f, luc_tensor *t, int reduction) {
   if (reduction == LUC_REDUCE_NONE) return t;
-  return reduction == LUC_REDUCE_MEAN ? luc__f_mean(f, t, 0, NULL, false)
-                                      : luc__f_sum(f, t, 0, NULL, false);
+  return reduction == LUC_REDUCE_MEAN ? luc__f_mean_all(f, t) : luc__f_sum_all(f, t);
 }
 
 /* ---- negative log likelihood: the row and its gradient ---- */
@@ -205,8 +204,8 @@ static luc_status cross_entropy_probs(luc_context *ctx, luc_value *args, int red
   }
   luc_tensor *terms = luc__f2(&f, LUC_OP_mul, lp, target);
   if (weight) terms = luc__f2(&f, LUC_OP_mul, terms, per_class(&f, weight, input->ndim));
-  luc_tensor *loss = reduction == LUC_REDUCE_NONE ? luc__f_sum(&f, terms, 1, &dim, false)
-                                                  : luc__f_sum(&f, terms, 0, NULL, false);
+  luc_tensor *loss =
+      reduction == LUC_REDUCE_NONE ? luc__f_sum_dim(&f, terms, dim) : luc__f_sum_all(&f, terms);
   double n = classes > 0 ? (double)(input->numel / classes) : 0;
   loss = reduction == LUC_REDUCE_MEAN ? luc__fs(&f, LUC_OP_div, loss, -n)
                                       : luc__f1(&f, LUC_OP_neg, loss);
@@ -221,13 +220,13 @@ static luc_tensor *smooth(luc_formula *f, luc_value *args, luc_tensor *lp, int r
   if (f->status != LUC_OK) return NULL;
   int64_t dim = lp->ndim > 1, classes = lp->sizes[dim];
   if (weight) terms = luc__f2(f, LUC_OP_mul, lp, per_class(f, weight, lp->ndim));
-  terms = luc__f1(f, LUC_OP_neg, luc__f_sum(f, terms, 1, &dim, false));
+  terms = luc__f1(f, LUC_OP_neg, luc__f_sum_dim(f, terms, dim));
   luc_tensor *ignored = luc__f_call(f, LUC_OP_eq, LUC_ARGS(luc_v_tensor(target), args[4]));
   if (f->status == LUC_OK && ignored->ndim != terms->ndim)
     ignored = luc__f_reshape(f, ignored, terms->ndim, terms->sizes);
   terms = luc__f_call(f, LUC_OP_masked_fill,
                       LUC_ARGS(luc_v_tensor(terms), luc_v_tensor(ignored), luc_v_float(0)));
-  if (reduction != LUC_REDUCE_NONE) terms = luc__f_sum(f, terms, 0, NULL, false);
+  if (reduction != LUC_REDUCE_NONE) terms = luc__f_sum_all(f, terms);
   if (reduction == LUC_REDUCE_MEAN) terms = luc__f2(f, LUC_OP_div, terms, total);
   terms = luc__f_to(f, terms, lp->dtype); /* total may be wider */
   return luc__f2(f, LUC_OP_add, luc__fs(f, LUC_OP_mul, hard, 1 - smoothing),
@@ -353,8 +352,8 @@ static luc_status difference(luc_context *ctx, luc_opid op, luc_value *args, int
   if (weight) {
     loss = luc__f2(&f, LUC_OP_mul, loss, weight);
     if (reduction == LUC_REDUCE_MEAN && by_weight) {
-      luc_tensor *sum = luc__f_sum(&f, loss, 0, NULL, false);
-      loss = luc__f2(&f, LUC_OP_div, sum, luc__f_sum(&f, weight, 0, NULL, false));
+      luc_tensor *sum = luc__f_sum_all(&f, loss);
+      loss = luc__f2(&f, LUC_OP_div, sum, luc__f_sum_all(&f, weight));
     } else {
       loss = luc__loss_reduced(&f, loss, reduction);
     }

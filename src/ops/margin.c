@@ -80,7 +80,7 @@ luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *arg
   luc_tensor *loss = luc__f2(&f, LUC_OP_add, luc__f2(&f, LUC_OP_mul, target, yes),
                              luc__f2(&f, LUC_OP_mul, rest, no));
   if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
-  loss = luc__f_sum(&f, luc__f1(&f, LUC_OP_neg, loss), 1, &last, false);
+  loss = luc__f_sum_dim(&f, luc__f1(&f, LUC_OP_neg, loss), last);
   loss = luc__fs(&f, LUC_OP_div, loss, (double)x->sizes[last]);
   return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
 }
@@ -98,8 +98,7 @@ static luc_status check_cosine(luc_context *ctx, const luc_tensor *a, const luc_
 }
 
 static luc_tensor *dots(luc_formula *f, luc_tensor *a, luc_tensor *b) {
-  int64_t last = -1;
-  return luc__f_sum(f, luc__f2(f, LUC_OP_mul, a, b), 1, &last, false);
+  return luc__f_sum_dim(f, luc__f2(f, LUC_OP_mul, a, b), -1);
 }
 
 /* cosine_embedding_loss(input1, input2, target, margin, size_average, reduce, reduction) */
@@ -174,19 +173,19 @@ static luc_status check_rows(luc_context *ctx, const luc_tensor *input, const lu
 /* multi_margin_loss(input, target, p, margin, weight, ...) of input [N, C] and targets [N, 1]. */
 static luc_tensor *multi_margin(luc_formula *f, luc_value *args, luc_tensor *x, luc_value at) {
   luc_value one = luc_v_int(1);
-  int64_t last = -1, classes = f->status == LUC_OK ? x->sizes[1] : 1;
+  int64_t classes = f->status == LUC_OK ? x->sizes[1] : 1;
   luc_tensor *own = luc__f_call(f, LUC_OP_gather, LUC_ARGS(luc_v_tensor(x), one, at));
   luc_tensor *z = luc__fs(f, LUC_OP_add, luc__f2(f, LUC_OP_sub, x, own), luc_as_double(&args[3]));
   z = luc__f1(f, LUC_OP_relu, z);
   if (luc_as_double(&args[2]) == 2) z = luc__f2(f, LUC_OP_mul, z, z);
   if (!luc_is_none(&args[4])) {
-    luc_tensor *line = luc__f_reshape(f, at.as.tensor, 1, &last);
+    luc_tensor *line = luc__f_reshape(f, at.as.tensor, 1, (int64_t[]){-1});
     luc_tensor *w =
         luc__f_call(f, LUC_OP_index_select, LUC_ARGS(args[4], luc_v_int(0), luc_v_tensor(line)));
     z = luc__f2(f, LUC_OP_mul, z, luc__f_unsqueeze(f, w, -1));
   }
   z = luc__f_call(f, LUC_OP_scatter_value, LUC_ARGS(luc_v_tensor(z), one, at, luc_v_int(0)));
-  return luc__fs(f, LUC_OP_div, luc__f_sum(f, z, 1, &last, false), (double)classes);
+  return luc__fs(f, LUC_OP_div, luc__f_sum_dim(f, z, -1), (double)classes);
 }
 
 static luc_status check_multi_margin(luc_context *ctx, luc_value *args) {
@@ -291,12 +290,12 @@ luc_status luc__grad_multilabel_margin(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_multilabel_margin_backward(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  int64_t last = -1, lines[LUC_MAX_DIMS];
+  int64_t lines[LUC_MAX_DIMS];
   int ndim = luc__input_sizes(b, 0, lines);
   luc_value size = luc_v_ints(lines, ndim), x = b->args[1];
   luc_tensor *ones = luc__f_call(&f, LUC_OP_new_ones, LUC_ARGS(x, size));
   luc_tensor *slope = luc__f_call(&f, LUC_OP_multilabel_margin_backward,
                                   LUC_ARGS(luc_v_tensor(ones), x, b->args[2]));
   luc_tensor *each = luc__f2(&f, LUC_OP_mul, b->gout[0], slope);
-  return luc__f_end(&f, luc__f_sum(&f, each, 1, &last, false), &b->gin[0]);
+  return luc__f_end(&f, luc__f_sum_dim(&f, each, -1), &b->gin[0]);
 }

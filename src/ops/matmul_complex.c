@@ -98,7 +98,7 @@ luc_status luc__matmul_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, l
   luc_tensor *spread_a = NULL, *wide_b = NULL;
   *out = NULL;
   if (a->ndim == 1 && b->ndim == 1)
-    return luc__f_end(&f, luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, a, b), 0, NULL, false), out);
+    return luc__f_end(&f, luc__f_sum_all(&f, luc__f2(&f, LUC_OP_mul, a, b)), out);
   luc_tensor *x = a->ndim == 1 ? luc__f_unsqueeze(&f, a, 0) : a;
   luc_tensor *y = b->ndim == 1 ? luc__f_unsqueeze(&f, b, 1) : b;
   if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);

@@ -218,8 +218,7 @@ static luc_status weight_grads(luc_context *ctx, const luc_recurrence *r, luc_te
   luc_tensor *share = luc__f_transpose(&f, luc__f_to(&f, t[DSHARE], as), 0, 1);
   luc_tensor *before = luc__f_to(&f, t[BEFORE], as);
   luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, share, before), &t[DW_HH]);
-  if (r->cell == LUC_CELL_GRU)
-    luc__f_keep(&f, luc__f_sum(&f, t[DSHARE], 1, (int64_t[]){0}, false), &t[DB_HH]);
+  if (r->cell == LUC_CELL_GRU) luc__f_keep(&f, luc__f_sum_dim(&f, t[DSHARE], 0), &t[DB_HH]);
   if (t[DPROJECTED]) {
     luc_tensor *projected = luc__f_transpose(&f, t[DPROJECTED], 0, 1);
     luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, projected, t[UNPROJECTED]), &t[DW_HR]);

@@ -68,16 +68,15 @@ static luc_status grad_softmax(luc_context *ctx, luc_backward *b, bool log) {
   luc_tensor *g = b->gout[0], *y = b->results[0], *dx;
   int dim;
   LUC_TRY(find_dim(ctx, &b->args[1], y->ndim, &dim));
-  int64_t over = dim;
   if (!luc__recording(ctx)) {
     dx = luc__f_call(&f, LUC_OP_softmax_backward,
                      LUC_ARGS(luc_v_tensor(g), luc_v_tensor(y), luc_v_int(dim), luc_v_bool(log)));
   } else if (log) {
-    luc_tensor *sum = luc__f_sum(&f, g, 1, &over, true);
+    luc_tensor *sum = luc__f_sum_keepdim(&f, g, dim);
     luc_tensor *part = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_exp, y), sum);
     dx = luc__f2(&f, LUC_OP_sub, g, part);
   } else {
-    luc_tensor *sum = luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, g, y), 1, &over, true);
+    luc_tensor *sum = luc__f_sum_keepdim(&f, luc__f2(&f, LUC_OP_mul, g, y), dim);
     dx = luc__f2(&f, LUC_OP_mul, y, luc__f2(&f, LUC_OP_sub, g, sum));
   }
   return luc__f_end(&f, dx, &b->gin[0]);

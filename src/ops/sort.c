@@ -124,8 +124,7 @@ static luc_status median_of_all(luc_context *ctx, luc_opid along, luc_value *arg
   luc_tensor *t = args[0].as.tensor;
   int64_t whole = -1;
   if (t->numel == 0) {
-    luc_tensor *nan =
-        luc__f_mean(&f, luc__f_to(&f, t, luc__compute_dtype(t->dtype)), 0, NULL, false);
+    luc_tensor *nan = luc__f_mean_all(&f, luc__f_to(&f, t, luc__compute_dtype(t->dtype)));
     return luc__f_result(&f, luc__f_to(&f, nan, t->dtype), out);
   }
   luc_value flat = luc_v_tensor(luc__f_reshape(&f, t, 1, &whole));

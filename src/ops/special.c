@@ -222,13 +222,13 @@ static luc_tensor *half_steps(luc_formula *f, luc_tensor *x, int64_t p) {
 luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor, *sum = NULL, *result;
-  int64_t p = args[1].as.i, last = -1;
+  int64_t p = args[1].as.i;
   LUC_CHECK(ctx, p >= 1, LUC_ERR_VALUE, "p has to be greater than or equal to 1 (got %lld)",
             (long long)p);
   if (!luc__dtype_is_float(x->dtype)) x = luc__f_to(&f, x, ctx->default_dtype);
   if (f.status == LUC_OK) {
     luc_tensor *logs = luc__f1(&f, LUC_OP_lgamma, half_steps(&f, x, p));
-    luc_tensor *total = luc__f_sum(&f, logs, 1, &last, false);
+    luc_tensor *total = luc__f_sum_dim(&f, logs, -1);
     double pairs = 0.25 * (double)p * ((double)p - 1);
     luc__f_keep(&f, luc__fs(&f, LUC_OP_add, total, pairs * log(3.14159265358979323846)), &sum);
   }
@@ -241,7 +241,6 @@ luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) 
 
 luc_status luc__grad_mvlgamma(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  int64_t last = -1;
   luc_tensor *slopes = luc__f1(&f, LUC_OP_digamma, half_steps(&f, input(b), b->args[1].as.i));
-  return luc__f_slope(&f, b, luc__f_sum(&f, slopes, 1, &last, false));
+  return luc__f_slope(&f, b, luc__f_sum_dim(&f, slopes, -1));
 }

@@ -59,8 +59,7 @@ static luc_tensor *areas(luc_formula *f, luc_tensor *y, const samples *s) {
 
 /* Twice the area under samples dx apart: inner ones count twice. */
 static luc_tensor *total(luc_formula *f, luc_tensor *y, const samples *s) {
-  int64_t d = s->d;
-  luc_tensor *twice = luc__fs(f, LUC_OP_mul, luc__f_sum(f, y, 1, &d, false), 2);
+  luc_tensor *twice = luc__fs(f, LUC_OP_mul, luc__f_sum_dim(f, y, s->d), 2);
   luc_tensor *first = luc__f_squeeze(f, part_of(f, y, s->d, 0, 1), s->d);
   luc_tensor *last = luc__f_squeeze(f, part_of(f, y, s->d, s->n - 1, 1), s->d);
   luc_tensor *rest = luc__f2(f, LUC_OP_sub, luc__f2(f, LUC_OP_sub, twice, first), last);
@@ -233,7 +232,7 @@ static luc_tensor *freedom(luc_formula *f, luc_tensor *w, luc_tensor *total, luc
                            double correction) {
   luc_tensor *rest = NULL;
   if (a && correction != 0) {
-    luc_tensor *sum = luc__f_sum(f, luc__f2(f, LUC_OP_mul, w, a), 0, NULL, false);
+    luc_tensor *sum = luc__f_sum_all(f, luc__f2(f, LUC_OP_mul, w, a));
     luc_tensor *share = luc__f2(f, LUC_OP_div, sum, total);
     rest = luc__f2(f, LUC_OP_sub, total, luc__fs(f, LUC_OP_mul, share, correction));
   } else {
@@ -244,7 +243,7 @@ static luc_tensor *freedom(luc_formula *f, luc_tensor *w, luc_tensor *total, luc
 
 luc_status luc__run_cov(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *fw = luc_as_tensor(&args[2]), *aw = luc_as_tensor(&args[3]);
-  int64_t rows[2] = {1, x->numel}, one = 1;
+  int64_t rows[2] = {1, x->numel};
   LUC_CHECK(ctx, x->ndim <= 2, LUC_ERR_SHAPE,
             "expected input to have two or fewer dimensions but got an input with %d "
             "dimensions",
@@ -255,12 +254,12 @@ luc_status luc__run_cov(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_weights(ctx, "aweights", false, aw, n));
   luc_formula f = luc__formula(ctx);
   luc_tensor *w = fw && aw ? luc__f2(&f, LUC_OP_mul, fw, aw) : fw ? fw : aw;
-  luc_tensor *total = w ? luc__f_sum(&f, w, 0, NULL, false) : NULL;
+  luc_tensor *total = w ? luc__f_sum_all(&f, w) : NULL;
   if (total && luc__scalar_double(luc__load_scalar(total->data, total->dtype)) == 0)
     f.status = luc__fail(ctx, LUC_ERR_VALUE, "weights sum to zero, can't be normalized");
   double correction = (double)args[1].as.i;
   if (x->ndim < 2) x = luc__f_reshape(&f, x, 2, rows);
-  luc_tensor *sum = luc__f_sum(&f, w ? luc__f2(&f, LUC_OP_mul, x, w) : x, 1, &one, true);
+  luc_tensor *sum = luc__f_sum_keepdim(&f, w ? luc__f2(&f, LUC_OP_mul, x, w) : x, 1);
   luc_tensor *mean =
       w ? luc__f2(&f, LUC_OP_div, sum, total) : luc__fs(&f, LUC_OP_div, sum, (double)n);
   luc_tensor *away = luc__f2(&f, LUC_OP_sub, x, mean);
@@ -368,7 +367,7 @@ done:
 /* Sums over their total and the widths of the bins. */
 static luc_status as_density(luc_context *ctx, luc_tensor *edges, luc_tensor **sums) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *total = luc__f_sum(&f, *sums, 0, NULL, false), *made = NULL;
+  luc_tensor *total = luc__f_sum_all(&f, *sums), *made = NULL;
   luc_tensor *share = luc__f2(&f, LUC_OP_div, *sums, total);
   luc_tensor *widths = luc__f1(&f, LUC_OP_diff, luc__f_to(&f, edges, LUC_FLOAT64));
   LUC_TRY(luc__f_end(&f, luc__f2(&f, LUC_OP_div, share, widths), &made));
