@@ -405,25 +405,26 @@ static int train_native(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 enum { OWN_PARAMETERS = OWN_WALK | LUC_L_OWN_NAMED_PARAMETERS | LUC_L_OWN_PARAMETERS };
 
-static int requires_grad_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+/* Runs a function on the parameters of self, or the walk in Lua of that name; returns self. */
+static int on_parameters(lua_State *L, luc_l_state *st, const luc_l_args *a, const char *who,
+                         luc_status (*act)(luc_context *ctx, luc_module *m, bool flag)) {
   int self = (int)a->v[0].as.i;
-  luc_l_peer *peer = luc_l_checkpeer(L, self, "requires_grad_");
+  bool flag = a->v[1].as.i != 0;
+  luc_l_peer *peer = luc_l_checkpeer(L, self, who);
   luc_l_check_tables(L, peer->nn, peer->m);
-  lua_pushboolean(L, a->v[1].as.i != 0);
+  lua_pushboolean(L, flag);
   if (walks_in_lua(L, peer, OWN_PARAMETERS, true))
-    return walk_in_lua(L, peer->nn, "requires_grad_", self, NULL, 0, lua_gettop(L));
-  return finish(L, st, a, luc_module_requires_grad(st->ctx, peer->m, a->v[1].as.i != 0));
+    return walk_in_lua(L, peer->nn, who, self, NULL, 0, lua_gettop(L));
+  return finish(L, st, a, act(st->ctx, peer->m, flag));
+}
+
+static int requires_grad_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return on_parameters(L, st, a, "requires_grad_", luc_module_requires_grad);
 }
 
 static int zero_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  int self = (int)a->v[0].as.i;
-  luc_l_peer *peer = luc_l_checkpeer(L, self, "zero_grad");
-  luc_l_check_tables(L, peer->nn, peer->m);
-  lua_pushboolean(L, a->v[1].as.i != 0);
-  if (walks_in_lua(L, peer, OWN_PARAMETERS, true))
-    return walk_in_lua(L, peer->nn, "zero_grad", self, NULL, 0, lua_gettop(L));
-  luc_status status = luc_module_zero_grad(st->ctx, peer->m, a->v[1].as.i != 0);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  on_parameters(L, st, a, "zero_grad", luc_module_zero_grad);
+  return 0;
 }
 
 static int to_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
