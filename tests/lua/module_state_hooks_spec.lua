@@ -521,11 +521,13 @@ describe("hostile hooks", function()
   end)
 
   it("reach any depth", function()
+    local called = {}
     local m = nn.Linear(1, 1)
+    m:register_state_dict_pre_hook(function() table.insert(called, "saving") end)
+    m:register_load_state_dict_pre_hook(function() table.insert(called, "loading") end)
     for _ = 1, 1000 do m = nn.Sequential(m) end
-    m:register_load_state_dict_pre_hook(function() end)
-    m:register_state_dict_pre_hook(function() end)
     m:load_state_dict(m:state_dict())
+    assert.are.same({"saving", "loading"}, called)
   end)
 end)
 
