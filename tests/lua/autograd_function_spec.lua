@@ -1,0 +1,187 @@
+-- autograd.Function: operators of Lua with a backward of their own.
+local lucerna = require "lucerna"
+local parity = require "parity"
+local autograd = lucerna.autograd
+
+local function leaf(values)
+  return lucerna.tensor(values, { dtype = lucerna.float64, requires_grad = true })
+end
+
+describe("autograd.Function", function()
+  local Exp = autograd.Function("Exp", {
+    forward = function(ctx, x)
+      local y = x:exp()
+      ctx:save_for_backward(y)
+      return y
+    end,
+    backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
+  })
+
+  it("has a backward of its own", function()
+    local x = leaf { 0, 1 }
+    local y = Exp.apply(x)
+    assert.equal("ExpBackward", y.grad_fn:name():match("^ExpBackward"))
+    y:sum():backward()
+    assert.same(x:detach():exp():tolist(), x.grad:tolist())
+    assert.equal(1.0, x.grad[1]:item())
+    assert.near(math.exp(1), x.grad[2]:item(), 2 ^ -51) -- an ulp
+  end)
+
+  it("has saved nothing while forward runs, and nothing more after it", function()
+    local saved, context
+    local Peeking = autograd.Function("Peeking", {
+      forward = function(ctx, x)
+        ctx:save_for_backward(x)
+        saved, context = ctx.saved_tensors, ctx
+        return x * 2
+      end,
+      backward = function(ctx, g) return g * #ctx.saved_tensors end,
+    })
+    local x = leaf { 0, 1 }
+    local y = Peeking.apply(x):sum()
+    context:save_for_backward(x, y)
+    y:backward()
+    assert.same({}, saved)
+    assert.same({ 1.0, 1.0 }, x.grad:tolist())
+  end)
+
+  it("agrees with finite differences, twice", function()
+    local x = parity.leaf(2, 3)
+    parity.gradcheck(Exp.apply, { x })
+    parity.gradgradcheck(Exp.apply, { x })
+  end)
+
+  it("takes and returns several values, tensors or not", function()
+    local Scale = autograd.Function("Scale", {
+      forward = function(ctx, a, factor, b)
+        ctx.factor = factor
+        assert.same({ true, false, false }, ctx.needs_input_grad)
+        return a * factor, b + 1, "text"
+      end,
+      backward = function(ctx, ga, gb)
+        assert.same({ 0.0 }, gb:tolist())
+        return ga * ctx.factor, nil, gb
+      end,
+    })
+    local x = leaf { 2 }
+    local a, b, text = Scale.apply(x, 5, lucerna.ones(1, { dtype = lucerna.float64 }))
+    assert.equal("text", text)
+    assert.same({ 2.0 }, b:tolist())
+    a:sum():backward()
+    assert.same({ 5.0 }, x.grad:tolist())
+  end)
+
+  it("may mark outputs that have no gradient", function()
+    local Sign = autograd.Function("Sign", {
+      forward = function(ctx, x)
+        local y = x * 0 + 1
+        ctx:mark_non_differentiable(y)
+        return x * 2, y
+      end,
+      backward = function(_, g) return g * 2 end,
+    })
+    local twice, sign = Sign.apply(leaf { 3 })
+    assert.is_true(twice.requires_grad)
+    assert.is_false(sign.requires_grad)
+  end)
+
+  it("gets zeros for outputs without a gradient, or nil when it asks for that", function()
+    local seen
+    local function pair(materialize)
+      return autograd.Function("Pair", {
+        forward = function(ctx, x)
+          ctx:set_materialize_grads(materialize)
+          return x * 2, x * 3
+        end,
+        backward = function(_, a, b)
+          seen = b
+          return a * 2
+        end,
+      })
+    end
+    for _, materialize in ipairs { true, false } do
+      local x = leaf { 1, 2 }
+      local twice = pair(materialize).apply(x)
+      twice:sum():backward()
+      assert.same({ 2.0, 2.0 }, x.grad:tolist())
+      assert.same(materialize and { 0.0, 0.0 } or nil, seen and seen:tolist())
+    end
+  end)
+
+  it("may mark any of many outputs, and keep them and what follows them", function()
+    local Many = autograd.Function("Many", {
+      forward = function(ctx, x)
+        local list = { "text" }
+        for k = 1, 70 do list[#list + 1] = x * k end
+        ctx:mark_non_differentiable(table.unpack(list, 2, 70))
+        ctx:save_for_backward(list[3], list[71])
+        return table.unpack(list, 1, #list)
+      end,
+      backward = function(ctx, ...)
+        local flat, last = table.unpack(ctx.saved_tensors)
+        assert.is_false(flat.requires_grad)
+        assert.is_true(last.requires_grad)
+        assert.same({ 0.0 }, (select(70, ...)):tolist())
+        return (select(71, ...)) * last
+      end,
+    })
+    local x = leaf { 2 }
+    local results = table.pack(Many.apply(x))
+    for k = 2, 70 do assert.is_false(results[k].requires_grad) end
+    local g = autograd.grad(results[71], x, { create_graph = true })
+    assert.same({ 140.0 }, g:tolist())
+    assert.same({ 140.0 }, autograd.grad(g, x):tolist())
+  end)
+
+  it("records nothing inside no_grad or when no input requires a gradient", function()
+    assert.is_false(Exp.apply(lucerna.ones(1)).requires_grad)
+    assert.is_false(lucerna.no_grad(Exp.apply, leaf { 1 }).requires_grad)
+  end)
+
+  it("passes errors of its backward on as they are", function()
+    local thrown = {}
+    local Bad = autograd.Function("Bad", {
+      forward = function(_, x) return x * 1 end,
+      backward = function() error(thrown) end,
+    })
+    local ok, err = pcall(function() Bad.apply(leaf { 1 }):sum():backward() end)
+    assert.is_false(ok)
+    assert.is_true(rawequal(thrown, err))
+  end)
+
+  it("notices saved tensors that were changed in place", function()
+    local Square = autograd.Function("Square", {
+      forward = function(ctx, x)
+        ctx:save_for_backward(x)
+        return x * x
+      end,
+      backward = function(ctx, g) return g * 2 * ctx.saved_tensors[1] end,
+    })
+    local x = leaf { 1 }
+    local base = x * 2
+    local y = Square.apply(base)
+    base:add_(1)
+    assert.matches("modified by an inplace operation",
+      parity.message(function() y:sum():backward() end))
+  end)
+
+  it("leaves nothing behind when its graph is dropped without backward", function()
+    local function run()
+      for _ = 1, 50 do
+        local x = lucerna.zeros(4096, { requires_grad = true })
+        local _ = Exp.apply(x)
+      end
+      collectgarbage()
+      collectgarbage()
+    end
+    run()
+    local before = lucerna.memory().live
+    run()
+    assert.is_true(lucerna.memory().live <= before + 40000)
+  end)
+
+  it("says what a definition lacks", function()
+    assert.matches("Function: Half: backward must be a function %(got nil%)",
+      parity.message(autograd.Function, "Half", { forward = function() end }))
+  end)
+end)
