@@ -641,6 +641,16 @@ static void widen(luc_index_job *job, int64_t *width) {
   *width *= n;
 }
 
+/* How a call is cut. How many parts rows have changes no result; whole ones go fastest, but for own
+ * positions. */
+static void cut(luc_context *ctx, walk *w) {
+  const int64_t threads = luc_get_num_threads(ctx);
+  const int64_t most = w->job->own || threads > MANY ? MANY : threads;
+  bool few = w->outer_count < MANY && w->row >= 2 * BLOCK;
+  w->blocks = !few ? 1 : w->row < most * BLOCK ? w->row / BLOCK : most;
+  w->grain = GRAIN_BYTES * w->outer_count * w->blocks / (w->bytes * w->job->n) + 1;
+}
+
 bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
   luc_index_job job = *given;
   if (job.own && job.n == 1) { /* one position for each line is one long row */
@@ -674,17 +684,8 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
     w.row_indexed = w.rows.indexed[last];
     w.row_dense = w.rows.dense[last];
   }
-  /* How many parts rows have changes no result. Whole ones go fastest, but for own positions. */
-  const int64_t threads = luc_get_num_threads(ctx);
-  const int64_t most = job.own || threads > MANY ? MANY : threads;
-  bool few = w.outer_count < MANY && w.row >= 2 * BLOCK;
-  w.blocks = !few ? 1 : w.row < most * BLOCK ? w.row / BLOCK : most;
-  w.grain = GRAIN_BYTES * w.outer_count * w.blocks / (w.bytes * job.n) + 1;
-  if (each == 1 && run_parts(ctx, &w)) return !atomic_load_explicit(&w.bad, memory_order_relaxed);
-  if (job.own)
-    run_own(ctx, &w);
-  else
-    run_shared(ctx, &w);
+  cut(ctx, &w);
+  if (each != 1 || !run_parts(ctx, &w)) (job.own ? run_own : run_shared)(ctx, &w);
   return !atomic_load_explicit(&w.bad, memory_order_relaxed);
 }
 
