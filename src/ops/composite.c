@@ -156,12 +156,20 @@ static luc_status check_fractions(luc_context *ctx, const luc_value *q) {
   return LUC_OK;
 }
 
+/* What part of each line is below: q as a vector. */
+static luc_tensor *fractions(luc_formula *f, luc_value *args) {
+  luc_tensor *q = luc_as_tensor(&args[1]);
+  if (q) return luc__f_reshape(f, q, 1, (int64_t[]){-1});
+  luc_value one = luc_v_ints((int64_t[]){1}, 1), part = luc_v_float(luc_as_double(&args[1]));
+  return luc__f_call(f, LUC_OP_new_full, LUC_ARGS(args[0], one, part));
+}
+
 /* ignore_nan: places count only what is a number; else a NaN makes its line NaN. */
 static luc_status quantile(luc_context *ctx, bool ignore_nan, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = args[0].as.tensor, *q = luc_as_tensor(&args[1]);
   int method, ndim, d = 0;
-  int64_t sizes[LUC_MAX_DIMS + 1], flat = -1;
+  int64_t sizes[LUC_MAX_DIMS + 1];
   LUC_TRY(luc__choice(ctx, "interpolation", methods, args[4].as.string, &method));
   LUC_CHECK(ctx, luc__dtype_is_float(t->dtype) && t->numel > 0, LUC_ERR_TYPE,
             "input must be floating point and not empty (got %s)", luc__dtype_name(t->dtype));
@@ -169,16 +177,9 @@ static luc_status quantile(luc_context *ctx, bool ignore_nan, luc_value *args, l
   if (!luc_is_none(&args[2])) LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &d));
   luc_value dim = t->ndim ? args[2] : luc_v_none();
   luc_tensor *lines = lines_of(&f, t, &dim, d, &ndim, sizes, args[3].as.i != 0);
-  luc_tensor *fraction = q ? luc__f_reshape(&f, q, 1, &flat) : NULL;
-  if (!q) {
-    luc_value one_size = luc_v_ints((int64_t[]){1}, 1);
-    fraction = luc__f_call(&f, LUC_OP_new_full,
-                           LUC_ARGS(args[0], one_size, luc_v_float(luc_as_double(&args[1]))));
-  }
+  luc_tensor *fraction = fractions(&f, args);
   luc_tensor *nan = luc__f1(&f, LUC_OP_isnan, lines);
-  luc_value along = luc_v_ints((int64_t[]){-1}, 1), keep = luc_v_bool(true);
-  luc_tensor *real = luc__f_call(
-      &f, LUC_OP_sum, LUC_ARGS(luc_v_tensor(luc__f1(&f, LUC_OP_logical_not, nan)), along, keep));
+  luc_tensor *real = luc__f_sum_keepdim(&f, luc__f1(&f, LUC_OP_logical_not, nan), -1);
   if (f.status == LUC_OK && !ignore_nan) { /* the last one, which is NaN if any is */
     luc_tensor *all = luc__fs(&f, LUC_OP_mul, real, 0);
     real = luc__fs(&f, LUC_OP_add, all, (double)lines->sizes[1]);
@@ -188,7 +189,8 @@ static luc_status quantile(luc_context *ctx, bool ignore_nan, luc_value *args, l
   luc_tensor *sorted = luc__f1(&f, LUC_OP_sort, lines);
   luc_tensor *y = between(&f, sorted, place, method);
   if (!ignore_nan) {
-    luc_tensor *any = luc__f_call(&f, LUC_OP_any, LUC_ARGS(luc_v_tensor(nan), luc_v_int(-1), keep));
+    luc_tensor *any =
+        luc__f_call(&f, LUC_OP_any, LUC_ARGS(luc_v_tensor(nan), luc_v_int(-1), luc_v_bool(true)));
     y = luc__f_call(&f, LUC_OP_masked_fill,
                     LUC_ARGS(luc_v_tensor(y), luc_v_tensor(any), luc_v_float(NAN)));
   }
