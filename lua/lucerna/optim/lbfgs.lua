@@ -129,10 +129,26 @@ end
 
 -- ---- the step ----
 
+-- Moves the parameters along s.d to where the line search ends; returns the loss and the gradient
+-- there and how many evaluations it took.
+local function search(group, s, evaluate, loss, grad, gtd)
+  local params, evaluations = group.params, 0
+  local begin = copy_all(params)
+  local best = line_search(function(t)
+    move(params, t, s.d)
+    local f, g = evaluate()
+    restore(params, begin)
+    evaluations = evaluations + 1
+    return {t = t, f = f, g = g, gtd = g:dot(s.d):item()}
+  end, {t = 0, f = loss, g = grad, gtd = gtd}, s.t, largest(s.d), group.tolerance_change)
+  s.t = best.t
+  move(params, s.t, s.d)
+  return best.f, best.g, evaluations
+end
+
 -- One iteration: moves the parameters; returns the loss, the gradient, how many evaluations it took
 -- and whether it was the last one.
 local function iterate(group, s, evaluate, loss, grad, last)
-  local params = group.params
   if s.n_iter == 1 then
     s.d, s.old_dirs, s.old_stps, s.ro, s.H_diag = -grad, {}, {}, {}, 1
   else
@@ -146,18 +162,9 @@ local function iterate(group, s, evaluate, loss, grad, last)
   local gtd, evaluations = grad:dot(s.d):item(), 0
   if gtd > -group.tolerance_change then return loss, grad, 0, true end
   if group.line_search_fn then
-    local begin = copy_all(params)
-    local best = line_search(function(t)
-      move(params, t, s.d)
-      local f, g = evaluate()
-      restore(params, begin)
-      evaluations = evaluations + 1
-      return {t = t, f = f, g = g, gtd = g:dot(s.d):item()}
-    end, {t = 0, f = loss, g = grad, gtd = gtd}, s.t, largest(s.d), group.tolerance_change)
-    loss, grad, s.t = best.f, best.g, best.t
-    move(params, s.t, s.d)
+    loss, grad, evaluations = search(group, s, evaluate, loss, grad, gtd)
   else
-    move(params, s.t, s.d)
+    move(group.params, s.t, s.d)
     if not last then -- the next step begins with an evaluation anyway
       loss, grad = evaluate()
       evaluations = 1
