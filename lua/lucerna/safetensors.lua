@@ -304,6 +304,16 @@ local function bytes_of(size)
   return bytes
 end
 
+-- The index of several files: the one of each name, in the order of names.
+local function index_text(names, file_of, total)
+  local lines = {}
+  for k, name in ipairs(names) do
+    lines[k] = ('    %s: "%s"'):format(escape(name), file_of[name])
+  end
+  local text = '{\n  "metadata": {\n    "total_size": %d\n  },\n  "weight_map": {\n%s\n  }\n}\n'
+  return text:format(total, table.concat(lines, ",\n"))
+end
+
 --- save_sharded(tensors, folder, {max_shard_size=, metadata=}) writes tensors to a folder, in
 -- several files with an index (model-00001-of-00002.safetensors, model.safetensors.index.json) if
 -- they are more than max_shard_size (bytes, or a text: "5GB"), else in one (model.safetensors).
@@ -328,18 +338,14 @@ function safetensors.save_sharded(...)
     safetensors.save_file(tensors, folder .. "/model.safetensors", metadata)
     return folder .. "/model.safetensors"
   end
-  local lines, file_of = {}, {}
+  local file_of = {}
   for k, shard in ipairs(shards) do
     local file = ("model-%05d-of-%05d.safetensors"):format(k, #shards)
     safetensors.save_file(shard, folder .. "/" .. file, metadata)
     for name in pairs(shard) do file_of[name] = file end
   end
-  for k, name in ipairs(names) do
-    lines[k] = ('    %s: "%s"'):format(escape(name), file_of[name])
-  end
   local path = folder .. "/model.safetensors.index.json"
-  local text = '{\n  "metadata": {\n    "total_size": %d\n  },\n  "weight_map": {\n%s\n  }\n}\n'
-  core._write_bytes("save_sharded", text:format(total, table.concat(lines, ",\n")), path)
+  core._write_bytes("save_sharded", index_text(names, file_of, total), path)
   return path
 end
 
