@@ -5,6 +5,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local is_callable = require "lucerna.callable"
 local plain = require "lucerna.plain"
 
 local data = {}
@@ -97,9 +98,10 @@ end
 
 -- ---- Subset ----
 
--- The fields of an item; data sets may be plain arrays of items, or of arrays of fields.
+-- The fields of an item; data sets may be plain arrays of items, or of arrays of fields. An __index
+-- may make items of any key, a method's name too.
 function data._item_of(dataset, i)
-  if dataset.get then return dataset:get(i) end
+  if is_callable(dataset.get) then return dataset:get(i) end
   local item = dataset[i]
   if type(item) == "table" and not getmetatable(item) and #item > 0 then
     return table.unpack(item)
@@ -126,7 +128,7 @@ function Subset:__init(dataset, indices)
   if type(self.indices) ~= "table" then
     fail("Subset: indices: expected positions (got %s)", core.nn.kind_name(indices))
   end
-  if dataset.get_batch then self.get_batch = self.get_whole_batch end
+  if is_callable(dataset.get_batch) then self.get_batch = self.get_whole_batch end
 end
 
 function Subset:length()
@@ -160,7 +162,7 @@ local function check_datasets(who, datasets, iterable)
   end
   for k, set in ipairs(datasets) do
     check_dataset(who, set)
-    if (set.iter ~= nil) ~= iterable then
+    if is_callable(set.iter) ~= iterable then
       fail("%s: data set %d is %s IterableDataset", who, k, iterable and "no" or "an")
     end
   end

@@ -105,9 +105,9 @@ local function check_loader(s)
       fail("DataLoader: %s: expected %s (got %s)", name, wanted[2], core.nn.kind_name(s[name]))
     end
   end
-  for _, name in ipairs(type(s.dataset) == "table" and s.dataset.iter and {"shuffle", "sampler",
-    "batch_sampler"} or {}) do
-    if s[name] then
+  local iterable = is_callable(s.dataset.iter)
+  for _, name in ipairs {"shuffle", "sampler", "batch_sampler"} do
+    if iterable and s[name] then
       fail("DataLoader: %s: an IterableDataset has its own order", name)
     end
   end
@@ -197,7 +197,7 @@ end
 
 local function fetch(self, ids)
   local dataset, items = self.dataset, {}
-  if dataset.get_batch and not self.collate_fn then return dataset:get_batch(ids) end
+  if not self.collate_fn and is_callable(dataset.get_batch) then return dataset:get_batch(ids) end
   for k, i in ipairs(ids:tolist()) do items[k] = item_at(self, i) end
   return batch_of(self, items)
 end
@@ -222,7 +222,7 @@ local function read_items(self, pass)
 end
 
 local function begin(self)
-  if self.dataset.iter then
+  if is_callable(self.dataset.iter) then
     local pass = {}
     draw_seed(self.generator)
     pass.f, pass.state, pass.control = self.dataset:iter()
@@ -272,7 +272,9 @@ local function next_item(self, pass)
   local i = pass.order[pass.at]
   if i == nil then return finish(self, pass) end
   if type(i) == "number" then return item_at(self, i) end
-  if self.dataset.get_batch then return table.pack(self.dataset:get_batch(as_positions(i))) end
+  if is_callable(self.dataset.get_batch) then
+    return table.pack(self.dataset:get_batch(as_positions(i)))
+  end
   fail("DataLoader: the sampler gives several positions, for which the data set has no get_batch")
 end
 

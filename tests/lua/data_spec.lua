@@ -331,6 +331,18 @@ describe("DataLoader", function()
     end)
   end)
 
+  it("takes items of an __index that answers every key", function()
+    local twos = setmetatable({}, {__len = function() return 3 end, __index = function(_, i)
+      return {i, i}
+    end})
+    local seen = {}
+    for a, b in data.DataLoader {twos, batch_size = 2} do seen[#seen + 1] = (a + b):tolist() end
+    assert.same({{2, 4}, {6}}, seen)
+    assert.same({3, 3, n = 2}, data.Subset(twos, {3, 1})[1])
+    assert.same({2, 2, n = 2}, data.ConcatDataset {twos, twos}[5])
+    assert.same({{2, 2, n = 2}, {2, 2, n = 2}, n = 2}, data.StackDataset(twos, twos)[2])
+  end)
+
   it("gives nothing of an empty set", function()
     assert.same({}, batches_of(data.DataLoader(data.TensorDataset(lucerna.ones(0, 2)))))
     assert.equal(0, #data.DataLoader(data.TensorDataset(lucerna.ones(0, 2))))
