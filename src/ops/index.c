@@ -78,7 +78,7 @@ static luc_status check_source(luc_context *ctx, const luc_tensor *self, int dim
             "source %s does not fit self %s with %lld indices along dim %d",
             luc__tensor_shape_text(b, source), luc__tensor_shape_text(a, self),
             (long long)positions, dim + 1);
-  return luc__same_dtype(ctx, self, source, "source");
+  return luc__need_self_dtype(ctx, self, source, "source");
 }
 
 /* index_add and index_copy: self, dim, index, source. */
@@ -243,7 +243,7 @@ luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
   const bool there = out->kind == LUC_TENSOR && luc__is_contiguous(self);
   luc_positions p;
   luc_status status = LUC_OK;
-  LUC_GO(luc__same_dtype(ctx, self, source, "source"));
+  LUC_GO(luc__need_self_dtype(ctx, self, source, "source"));
   if (source->numel != index->numel)
     LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
                      "expected source and index to have the same number of elements, but got "

@@ -103,8 +103,8 @@ luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, 
   return status;
 }
 
-luc_status luc__same_dtype(luc_context *ctx, const luc_tensor *self, const luc_tensor *source,
-                           const char *name) {
+luc_status luc__need_self_dtype(luc_context *ctx, const luc_tensor *self, const luc_tensor *source,
+                                const char *name) {
   LUC_CHECK(ctx, self->dtype == source->dtype, LUC_ERR_TYPE,
             "expected self.dtype to be equal to %s.dtype (%s and %s)", name,
             luc__dtype_name(self->dtype), luc__dtype_name(source->dtype));

@@ -37,7 +37,8 @@ luc_status luc__apart(luc_context *ctx, luc_tensor *t, const luc_tensor *target,
  * adds gout there. */
 luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, luc_value x,
                                 luc_value y, luc_value z);
-luc_status luc__same_dtype(luc_context *ctx, const luc_tensor *self, const luc_tensor *source,
-                           const char *name);
+/* Fails unless source, called `name`, has self's dtype. */
+luc_status luc__need_self_dtype(luc_context *ctx, const luc_tensor *self, const luc_tensor *source,
+                                const char *name);
 
 #endif

@@ -127,7 +127,7 @@ luc_status luc__run_masked_scatter(luc_context *ctx, luc_value *args, luc_value 
   luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor, *source = args[2].as.tensor;
   luc_tensor *flat = NULL, *bits = NULL, *table = NULL, *target;
   luc_status status = LUC_OK;
-  LUC_GO(luc__same_dtype(ctx, self, source, "source"));
+  LUC_GO(luc__need_self_dtype(ctx, self, source, "source"));
   LUC_GO(masked_target(ctx, self, mask, out, &target));
   LUC_GO(luc__mask_values(ctx, mask, target->ndim, target->sizes, &bits));
   LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));

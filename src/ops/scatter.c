@@ -115,7 +115,7 @@ luc_status luc__grad_gather(luc_context *ctx, luc_backward *b) {
 static luc_status source_values(luc_context *ctx, luc_tensor *src, const luc_tensor *self,
                                 const luc_tensor *index, luc_tensor **out) {
   luc_tensor *part;
-  LUC_TRY(luc__same_dtype(ctx, self, src, "src"));
+  LUC_TRY(luc__need_self_dtype(ctx, self, src, "src"));
   if (index->numel) LUC_TRY(check_index(ctx, index, src, "src", -1));
   if (src->ndim != index->ndim) return luc__to_contiguous(ctx, src, out);
   LUC_TRY(luc__tensor_view(ctx, src, src->ndim, index->sizes, src->strides, src->offset, &part));
