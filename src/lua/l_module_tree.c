@@ -8,8 +8,9 @@
 
 /* ---- slots and children ---- */
 
-/* Pushes {name1, value1, …} of a module's slots of one kind; empty: false. */
-static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
+/* Pushes {name1, value1, …} of a module's slots of one kind; false for a value that is empty or not
+ * asked for. */
+static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind, bool values) {
   const luc_map *map = &peer->m->slots[kind];
   luc_map_entry *e;
   lua_Integer n = 0;
@@ -18,7 +19,7 @@ static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
     lua_pushlstring(L, e->key, e->length);
     lua_rawseti(L, list, ++n);
-    if (!e->value)
+    if (!e->value || !values)
       lua_pushboolean(L, false);
     else if (kind == LUC_SLOT_CHILD)
       luc_l_pushmodule(L, peer->nn, e->value);
@@ -33,15 +34,15 @@ static void push_children(lua_State *L, const luc_l_peer *peer) {
   lua_getiuservalue(L, 1, 1);
   if (lua_rawgetp(L, -1, &peer->nn->children) == LUA_TNIL) {
     lua_pop(L, 1);
-    push_slots(L, peer, LUC_SLOT_CHILD);
+    push_slots(L, peer, LUC_SLOT_CHILD, true);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, -3, &peer->nn->children);
   }
   lua_remove(L, -2);
 }
 
-/* core.nn._slots(m, kind): {name1, value1, …} of parameters, buffers or children, as LUC_SLOT_*;
- * empty: false. */
+/* core.nn._slots(m, kind, names): {name1, value1, …} of parameters, buffers or children, as
+ * LUC_SLOT_*; empty: false. names: parameters and buffers as if they were. */
 static int slots_of(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
   lua_Integer kind = luaL_checkinteger(L, 2);
@@ -49,7 +50,7 @@ static int slots_of(lua_State *L) {
   if (kind == LUC_SLOT_CHILD)
     push_children(L, peer);
   else
-    push_slots(L, peer, kind);
+    push_slots(L, peer, kind, !lua_toboolean(L, 3));
   return 1;
 }
 

@@ -378,15 +378,15 @@ end
 
 -- ---- dictionaries ----
 
---- Methods of a dictionary whose entries(self) is {key1, value1, …}; a value that is `empty` is nil
--- to its users. Iterators go through the entries there are when they are made.
-function container.dictionary(entries, empty)
+--- Methods of a dictionary of slots of a kind, whose entries(self) is {key1, value1, …}; a value
+-- that is `empty` is nil to its users. Iterators go through the entries there are when made.
+function container.dictionary(kind, entries, empty)
   local Dict = {}
 
   --- keys(): an iterator of the keys in the order they were added.
   function Dict:keys()
     container.check_self(self, "keys")
-    local flat, i = entries(self), -1
+    local flat, i = core._slots(self, kind, true), -1
     return function()
       i = i + 2
       return flat[i]
@@ -447,7 +447,7 @@ end
 
 -- ---- ModuleDict ----
 
-local ModuleDict = container.dictionary(function(self) return core._slots(self, 2) end, false)
+local ModuleDict = container.dictionary(2, function(self) return core._slots(self, 2) end, false)
 container.ModuleDict = ModuleDict
 ModuleDict.__pairs = core._pairs
 

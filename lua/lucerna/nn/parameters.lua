@@ -53,7 +53,7 @@ function parameters.put_entry(self, name, value)
 end
 local put = parameters.put_entry
 
-local Dict = container.dictionary(entries)
+local Dict = container.dictionary(0, entries)
 parameters.ParameterDict = Dict
 
 -- Puts the entries back if the block that holds this is left by an error.
