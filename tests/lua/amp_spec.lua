@@ -6,11 +6,7 @@ local nn, amp = lucerna.nn, lucerna.amp
 local F = nn.functional
 local bfloat16, float16, float32 = lucerna.bfloat16, lucerna.float16, lucerna.float32
 
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local message = parity.message
 
 local function same(a, b) parity.close(a, b, {rtol = 0, atol = 0}) end
 

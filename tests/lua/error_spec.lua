@@ -48,9 +48,7 @@ describe("an error", function()
     local w = lucerna.ones(3, { requires_grad = true })
     parity.refused("grad: gradient has shape [2], the output has [3]", lucerna.autograd.grad,
       w * 2, w, lucerna.ones(2))
-    local ok, message = pcall(lucerna.no_grad, lucerna.linalg.svd, nan)
-    assert.is_false(ok)
-    assert.matches("linalg.svd: The algorithm failed", message, 1, true)
+    parity.refused("linalg.svd: The algorithm failed", lucerna.no_grad, lucerna.linalg.svd, nan)
   end)
 
   it("names each function and method as it was called, other names too", function()

@@ -5,12 +5,7 @@ local lucerna = require "lucerna"
 local parity = require "parity"
 local nn = lucerna.nn
 
--- What an error says, without its position.
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return type(message) == "string" and message:gsub("^[^\n]-:%d+: ", "") or message
-end
+local message_of = parity.plain_message
 
 local function keys_of(map) return parity.list(pairs(map)) end
 
