@@ -251,13 +251,15 @@ int luc__elementwise_type(luc_dtype dtype) {
   }
 }
 
-/* Has the dtype this value? Floating ones have what they make of it, but halves are computed with
+/* Has the dtype this value? float and double have what they make of it; halves are computed with
  * the number as a float. */
 static bool has_value(luc_dtype dtype, luc_scalar s) {
   int64_t stored = 0;
-  if (luc__dtype_is_float(dtype)) return dtype != LUC_FLOAT16 && dtype != LUC_BFLOAT16;
+  const bool half = dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16;
+  if (luc__dtype_is_float(dtype) && !half) return true;
   luc__store_scalar(&stored, dtype, s);
   luc_scalar back = luc__load_scalar((char *)&stored, dtype);
+  if (half) return luc__scalar_double(back) == luc__scalar_double(s);
   return s.kind != LUC_SCALAR_FLOAT && luc__scalar_int(back) == luc__scalar_int(s);
 }
 

@@ -51,21 +51,22 @@
 
 /* ---- bfloat16: computed as floats in registers, not in chunks of memory ---- */
 
-#define T     uint16_t
-#define FN(f) f##_bf16
-#define BY_FLOAT(name, op)                                                                         \
-  static inline T FN(name)(T a, T b) {                                                             \
-    return luc__float_to_bfloat16(luc__bfloat16_to_float(a) op luc__bfloat16_to_float(b));         \
-  }                                                                                                \
-  LOOP2(name)
-BY_FLOAT(add, +)
-BY_FLOAT(sub, -)
-BY_FLOAT(mul, *)
-BY_FLOAT(div, /)
-static inline T FN(sqrt)(T a) {
-  return luc__float_to_bfloat16(sqrtf(luc__bfloat16_to_float(a)));
-}
-LOOP1(sqrt)
+#define T               uint16_t
+#define FN(f)           f##_bf16
+#define FLOAT(x)        luc__bfloat16_to_float(x)
+#define BY_FLOAT1(name) PAIRS(name, 1, luc__float_to_bfloat16(name##_f32(FLOAT(A))))
+#define BY_FLOAT2(name) PAIRS(name, 2, luc__float_to_bfloat16(name##_f32(FLOAT(A), FLOAT(B))))
+#define BY_FLOAT3P(name)                                                                           \
+  QUICK(name, T, 3, luc__float_to_bfloat16(name##_f32(FLOAT(A), FLOAT(B), FLOAT(C), p)))
+BY_FLOAT2(add)
+BY_FLOAT2(sub)
+BY_FLOAT2(mul)
+BY_FLOAT2(div)
+BY_FLOAT3P(addcmul)
+BY_FLOAT3P(addcdiv)
+BY_FLOAT1(reciprocal)
+BY_FLOAT1(sqrt)
+BY_FLOAT1(rsqrt)
 #define INFINITE 0x7f80
 #include "cpu/elementwise_sign.inc"
 #undef T

@@ -364,14 +364,27 @@ describe("the sign of a half", function()
   end)
 end)
 
-describe("the square root of every half", function()
-  it("is that of the float, rounded", function()
-    local bits = (lucerna.arange(65536) - 32768):to(lucerna.int16)
-    for name in pairs(HALVES) do
-      local x = bits:view(lucerna[name])
-      local have, want = x:sqrt(), x:float():sqrt():to(lucerna[name])
-      assert.is_true(have:isnan():equal(want:isnan()), name)
-      assert.is_true(have:nan_to_num(-1):equal(want:nan_to_num(-1)), name)
-    end
-  end)
+describe("functions of every half", function()
+  local bits = (lucerna.arange(65536) - 32768):to(lucerna.int16)
+  local turned = bits:flip(1)
+  local FUNCTIONS = {
+    sqrt = function(x) return x:sqrt() end,
+    rsqrt = function(x) return x:rsqrt() end,
+    reciprocal = function(x) return x:reciprocal() end,
+    addcmul = function(x, y) return x:addcmul(y, x, { value = 0.3 }) end,
+    addcdiv = function(x, y) return x:addcdiv(x, y, { value = -1.7 }) end,
+    ["less than a number"] = function(x) return 3 - x end,
+    ["by a number they have"] = function(x) return x * 0.375 end,
+    ["by one they have not"] = function(x) return x / 0.3 end,
+  }
+  for what, f in pairs(FUNCTIONS) do
+    it("are those of floats, rounded: " .. what, function()
+      for name in pairs(HALVES) do
+        local x, y = bits:view(lucerna[name]), turned:view(lucerna[name])
+        local have, want = f(x, y), f(x:float(), y:float()):to(lucerna[name])
+        assert.is_true(have:isnan():equal(want:isnan()), name)
+        assert.is_true(have:nan_to_num(-1):equal(want:nan_to_num(-1)), name)
+      end
+    end)
+  end
 end)
