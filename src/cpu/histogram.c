@@ -99,3 +99,41 @@ luc_status luc__tally(luc_context *ctx, int64_t n, int64_t bins, luc_tally_fn fn
   luc__free(ctx, t.counts, bytes);
   return LUC_OK;
 }
+
+typedef struct bincount_job {
+  luc_dtype dtype;
+  const void *x, *weights;
+  bool single;
+} bincount_job;
+
+/* Into counts, or into sums of weights in their place. */
+#define COUNT(T)                                                                                   \
+  _Pragma("GCC unroll 4") for (int64_t i = begin; i < counted; i++) counts[((const T *)x)[i]]++;   \
+  for (int64_t i = begin; weights && single && i < end; i++)                                       \
+    ((float *)out)[((const T *)x)[i]] += ((const float *)weights)[i];                              \
+  for (int64_t i = begin; weights && !single && i < end; i++)                                      \
+    ((double *)out)[((const T *)x)[i]] += ((const double *)weights)[i];                            \
+  break
+static void bincount_range(const void *arg, int64_t begin, int64_t end, void *out) {
+  const bincount_job *const j = arg;
+  const void *x = j->x, *weights = j->weights;
+  const bool single = j->single;
+  const int64_t counted = weights ? begin : end;
+  int64_t *counts = out;
+  switch (j->dtype) {
+  case LUC_INT8: COUNT(int8_t);
+  case LUC_INT16: COUNT(int16_t);
+  case LUC_INT32: COUNT(int32_t);
+  case LUC_INT64: COUNT(int64_t);
+  default: COUNT(uint8_t);
+  }
+}
+
+luc_status luc__bincount(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                         const void *weights, bool single, int64_t bins, void *out) {
+  bincount_job j = {dtype, x, weights, single};
+  if (!weights) return luc__tally(ctx, n, bins, bincount_range, &j, out);
+  memset(out, 0, (size_t)bins * (single ? sizeof(float) : sizeof(double)));
+  bincount_range(&j, 0, n, out);
+  return LUC_OK;
+}

@@ -28,4 +28,9 @@ typedef void (*luc_tally_fn)(const void *arg, int64_t begin, int64_t end, void *
 luc_status luc__tally(luc_context *ctx, int64_t n, int64_t bins, luc_tally_fn fn, const void *arg,
                       int64_t *counts);
 
+/* Counts (or adds up weights, of float if `single`, else of double, in their own type) the values
+ * 0 … bins - 1 among n integers or bools. */
+luc_status luc__bincount(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                         const void *weights, bool single, int64_t bins, void *out);
+
 #endif

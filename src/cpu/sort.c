@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cpu/cuts.h"
-#include "cpu/histogram.h"
 #include "cpu/kernels.h"
 #include "cpu/sort_kernels.h"
 
@@ -41,45 +40,53 @@ static inline bool insertion_sort(pair *p, int64_t n, int64_t most) {
   return most >= 0;
 }
 
-/* One byte of the key after another, but those without a bit in `apart`. Leaves the result in p. */
-static void sort_bytes(pair *p, pair *spare, int64_t n, uint64_t apart) {
+/* From how many there are of each byte to where its first one goes. */
+static void to_places(int64_t counts[256]) {
+  int64_t at = 0;
+  for (int v = 0; v < 256; v++) {
+    int64_t count = counts[v];
+    counts[v] = at;
+    at += count;
+  }
+}
+
+/* One byte of the key after another, but those without a bit in `apart`. The result is in p or in
+ * spare, and so it is in what follows. */
+static pair *sort_bytes(pair *p, pair *spare, int64_t n, uint64_t apart) {
   pair *from = p, *to = spare;
   for (int shift = 0; shift < 64; shift += 8) {
     if (!(apart >> shift & 255)) continue;
-    int64_t places[256] = {0}, at = 0;
+    int64_t places[256] = {0};
     for (int64_t i = 0; i < n; i++) places[from[i].key >> shift & 255]++;
-    for (int v = 0; v < 256; v++) {
-      int64_t count = places[v];
-      places[v] = at;
-      at += count;
-    }
+    to_places(places);
     for (int64_t i = 0; i < n; i++) to[places[from[i].key >> shift & 255]++] = from[i];
     pair *t = from;
     from = to;
     to = t;
   }
-  if (from != p) memcpy(p, from, (size_t)n * sizeof *p);
+  return from;
 }
 
 /* By the bytes in which keys differ. The highest few of many are first tried alone: mostly they
  * leave little to move. */
-static void radix_sort(pair *p, pair *spare, int64_t n) {
+static pair *radix_sort(pair *p, pair *spare, int64_t n) {
   uint64_t apart = 0;
   for (int64_t i = 1; i < n; i++) apart |= p[i].key ^ p[0].key;
   const int bytes = (63 - __builtin_clzll(apart | 1)) / 8 + 1;
   const int low = 8 * (bytes - 2 - (63 - __builtin_clzll((uint64_t)n)) / 7);
   if (low >= 16 && apart << (64 - low)) {
-    sort_bytes(p, spare, n, apart >> low << low);
-    if (insertion_sort(p, n, n)) return;
+    pair *nearly = sort_bytes(p, spare, n, apart >> low << low);
+    if (insertion_sort(nearly, n, n)) return nearly;
+    if (nearly == spare) spare = p;
+    p = nearly;
   }
-  sort_bytes(p, spare, n, apart);
+  return sort_bytes(p, spare, n, apart);
 }
 
-static void sort_pairs(pair *p, pair *spare, int64_t n) {
-  if (n <= SMALL)
-    insertion_sort(p, n, INT64_MAX);
-  else
-    radix_sort(p, spare, n);
+static pair *sort_pairs(pair *p, pair *spare, int64_t n) {
+  if (n > SMALL) return radix_sort(p, spare, n);
+  insertion_sort(p, n, INT64_MAX);
+  return p;
 }
 
 /* ---- lines ---- */
@@ -166,6 +173,23 @@ static void fill_pairs(const sort_lines *s, int64_t first, pair *p) {
   }
 }
 
+/* The same in order, for dtypes of one byte. */
+static void fill_sorted(const sort_lines *s, int64_t first, pair *p) {
+  int64_t places[256] = {0};
+  uint64_t keys[STRIP];
+  for (int fills = 0; fills < 2; fills++) {
+    for (int64_t i = 0, m; i < s->job->n; i += m) {
+      m = luc__min64(s->job->n - i, STRIP);
+      line_keys(s, first, i, m, keys);
+      for (int64_t k = 0; k < m; k++) {
+        const int64_t at = places[keys[k] & 255]++;
+        if (fills) p[at] = (pair){keys[k], i + k};
+      }
+    }
+    if (!fills) to_places(places);
+  }
+}
+
 /* Between which keys those of ranks [a, b) of a long line may be expected, by a sample of it. */
 static void expect(const sort_lines *s, int64_t first, int64_t a, int64_t b, pair *p, uint64_t *low,
                    uint64_t *high) {
@@ -175,7 +199,7 @@ static void expect(const sort_lines *s, int64_t first, int64_t a, int64_t b, pai
     line_keys(s, first, i * (n / count), 1, &p[i].key);
     p[i].at = i;
   }
-  sort_pairs(p, p + n, count);
+  p = sort_pairs(p, p + n, count);
   int64_t from = a * count / n, to = b * count / n; /* in the sample, more or less */
   from -= SLACK + 2 * (int64_t)sqrt((double)luc__min64(from, count - from));
   to += SLACK + 2 * (int64_t)sqrt((double)luc__min64(to, count - to));
@@ -203,8 +227,7 @@ static const pair *select_ranks(const sort_lines *s, int64_t first, int64_t a, i
     }
   }
   if (below > a || below + kept < b) return NULL;
-  sort_pairs(p, p + job->n, kept);
-  return p + (a - below);
+  return sort_pairs(p, p + job->n, kept) + (a - below);
 }
 
 /* The key of a rank among n, which are used up; *nth: how many of its equals are before it. What is
@@ -291,8 +314,7 @@ static const pair *select_first(const sort_lines *s, int64_t first, pair *p) {
       equals -= equal;
     }
   }
-  sort_pairs(p, p + n, kept);
-  return p;
+  return sort_pairs(p, p + n, kept);
 }
 
 /* How many of a line are NaN; *place: the first, or -1. */
@@ -336,8 +358,12 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
   }
   if (job->pick == LUC_PICK_FIRST && n >= SOME && s->kept <= n / 2)
     return select_first(s, first, p);
-  fill_pairs(s, first, p);
-  sort_pairs(p, p + n, n);
+  if (luc__dtype_size(job->dtype) == 1 && n > SMALL) {
+    fill_sorted(s, first, p);
+  } else {
+    fill_pairs(s, first, p);
+    p = sort_pairs(p, p + n, n);
+  }
   if (job->pick == LUC_PICK_MODE) return p + mode_place(&p->key, PAIR, n);
   return p + a;
 }
@@ -510,11 +536,12 @@ static bool meet(luc_context *ctx, key_table *t, luc_dtype dtype, const void *x,
 /* Puts what was numbered in order. spare: as many pairs as there are. */
 static void put_in_order(key_table *t, pair *spare, int64_t n, int64_t *firsts, int64_t *inverse,
                          int64_t *counts) {
-  sort_pairs(t->met, spare, t->found);
+  const pair *met = sort_pairs(t->met, spare, t->found);
+  if (met == spare) spare = t->met;
   for (int64_t k = 0; k < t->found; k++)
     spare[k] = (pair){(uint64_t)firsts[k], counts ? counts[k] : 0};
   for (int64_t k = 0; k < t->found; k++) {
-    const int64_t number = t->met[k].at;
+    const int64_t number = met[k].at;
     firsts[k] = (int64_t)spare[number].key;
     if (counts) counts[k] = spare[number].at;
     t->slots[number].at = k;
@@ -749,43 +776,5 @@ luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   luc__parallel_for(ctx, bounds, GRAIN, bound_keys, &s);
   luc__parallel_for(ctx, job->n, GRAIN / steps, search_range, &s);
   luc__free(ctx, s.keys, bytes);
-  return LUC_OK;
-}
-
-typedef struct count_job {
-  luc_dtype dtype;
-  const void *x, *weights;
-  bool single;
-} count_job;
-
-/* Into counts, or into sums of weights in their place. */
-#define COUNT(T)                                                                                   \
-  _Pragma("GCC unroll 4") for (int64_t i = begin; i < counted; i++) counts[((const T *)x)[i]]++;   \
-  for (int64_t i = begin; weights && single && i < end; i++)                                       \
-    ((float *)out)[((const T *)x)[i]] += ((const float *)weights)[i];                              \
-  for (int64_t i = begin; weights && !single && i < end; i++)                                      \
-    ((double *)out)[((const T *)x)[i]] += ((const double *)weights)[i];                            \
-  break
-static void count_range(const void *arg, int64_t begin, int64_t end, void *out) {
-  const count_job *const j = arg;
-  const void *x = j->x, *weights = j->weights;
-  const bool single = j->single;
-  const int64_t counted = weights ? begin : end;
-  int64_t *counts = out;
-  switch (j->dtype) {
-  case LUC_INT8: COUNT(int8_t);
-  case LUC_INT16: COUNT(int16_t);
-  case LUC_INT32: COUNT(int32_t);
-  case LUC_INT64: COUNT(int64_t);
-  default: COUNT(uint8_t);
-  }
-}
-
-luc_status luc__bincount(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
-                         const void *weights, bool single, int64_t bins, void *out) {
-  count_job j = {dtype, x, weights, single};
-  if (!weights) return luc__tally(ctx, n, bins, count_range, &j, out);
-  memset(out, 0, (size_t)bins * (single ? sizeof(float) : sizeof(double)));
-  count_range(&j, 0, n, out);
   return LUC_OK;
 }

@@ -58,9 +58,4 @@ typedef struct luc_search_job {
 } luc_search_job;
 luc_status luc__search(luc_context *ctx, const luc_search_job *job);
 
-/* Counts (or adds up weights, of float if `single`, else of double, in their own type) the values
- * 0 … bins - 1 among n integers or bools. */
-luc_status luc__bincount(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
-                         const void *weights, bool single, int64_t bins, void *out);
-
 #endif

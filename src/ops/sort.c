@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu/copy.h"
+#include "cpu/histogram.h"
 #include "cpu/runs.h"
 #include "ops/compute.h"
 #include "ops/geometry.h"
