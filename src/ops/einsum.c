@@ -132,31 +132,42 @@ static luc_status parse_equation(einsum_plan *p, luc_tensor *const *operands) {
   return p->total <= LUC_MAX_DIMS ? LUC_OK : bad(p, "too many different labels");
 }
 
-/* Repeated labels become a diagonal; then dims are ordered by place and filled up with size 1. */
-static luc_tensor *lay_out(luc_formula *f, einsum_plan *p, luc_tensor *t, int k) {
+/* The first two places of one label. */
+static bool find_repeated(const int *labels, int n, int *i, int *j) {
+  for (*i = 0; *i < n; ++*i)
+    for (*j = *i + 1; *j < n; ++*j)
+      if (labels[*i] == labels[*j]) return true;
+  return false;
+}
+
+/* Repeated labels become a diagonal, which stands last. */
+static luc_tensor *diagonals(luc_formula *f, const einsum_plan *p, luc_tensor *t, int k,
+                             int *labels, int *n) {
+  int i, j;
+  while (f->status == LUC_OK && find_repeated(labels, *n, &i, &j)) {
+    if (t->sizes[i] != t->sizes[j]) {
+      f->status = luc__fail(p->ctx, LUC_ERR_SHAPE,
+                            "einsum: a label is repeated for operand %d but the sizes don't "
+                            "match, %lld != %lld (equation '%.80s')",
+                            k + 1, (long long)t->sizes[j], (long long)t->sizes[i], p->equation);
+      return NULL;
+    }
+    t = luc__f_call(f, LUC_OP_diagonal,
+                    LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_int(i), luc_v_int(j)));
+    const int label = labels[i];
+    memmove(labels + j, labels + j + 1, sizeof *labels * (size_t)(*n - j - 1));
+    memmove(labels + i, labels + i + 1, sizeof *labels * (size_t)(*n - i - 2));
+    labels[*n - 2] = label;
+    --*n;
+  }
+  return t;
+}
+
+/* Operand k with its dimensions ordered by place and filled up with size 1. */
+static luc_tensor *lay_out(luc_formula *f, const einsum_plan *p, luc_tensor *t, int k) {
   int n = p->ndim[k], labels[LUC_MAX_DIMS];
   for (int i = 0; i < n; i++) labels[i] = p->labels[k][i];
-  for (int i = 0; i < n; i++) {
-    for (int j = i + 1; j < n; j++) {
-      if (labels[i] != labels[j] || f->status != LUC_OK) continue;
-      if (t->sizes[i] != t->sizes[j]) {
-        f->status = luc__fail(p->ctx, LUC_ERR_SHAPE,
-                              "einsum: a label is repeated for operand %d but the sizes don't "
-                              "match, %lld != %lld (equation '%.80s')",
-                              k + 1, (long long)t->sizes[j], (long long)t->sizes[i], p->equation);
-        return NULL;
-      }
-      t = luc__f_call(f, LUC_OP_diagonal,
-                      LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_int(i), luc_v_int(j)));
-      int label = labels[i]; /* the diagonal stands last */
-      memmove(labels + j, labels + j + 1, sizeof *labels * (size_t)(n - j - 1));
-      memmove(labels + i, labels + i + 1, sizeof *labels * (size_t)(n - i - 2));
-      labels[n - 2] = label;
-      n--;
-      i = -1;
-      break;
-    }
-  }
+  t = diagonals(f, p, t, k, labels, &n);
   int64_t order[LUC_MAX_DIMS], sizes[LUC_MAX_DIMS];
   int next = 0;
   if (f->status != LUC_OK) return NULL;
