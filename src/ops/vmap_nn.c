@@ -75,9 +75,11 @@ luc_status luc__vmap_add_product(luc_context *ctx, luc_vcall *c) {
   if (!ranks_fit(c, 1)) return LUC_VMAP_DECLINE;
   luc_tensor *ab = product(c, 1), *input = c->args[0].as.tensor;
   LUC_TRY(c->f.status);
-  if (luc__vm_ndim(c, 0) > ab->ndim - 1) return LUC_VMAP_DECLINE;
-  if (c->batched & 1) input = factor(c, 0, ab->ndim - 1, true);
-  if (luc__vm_ndim(c, 0) == 1 && c->batched & 1 && ab->ndim == 2) input = c->args[0].as.tensor;
+  const bool by_sample = c->batched & 6; /* or one product for all */
+  const int ndim = ab->ndim - by_sample;
+  if (luc__vm_ndim(c, 0) > ndim) return LUC_VMAP_DECLINE;
+  if (!by_sample && luc_as_double(beta) == 0) return LUC_VMAP_DECLINE;
+  if (c->batched & 1 && luc__vm_ndim(c, 0) < ndim) input = factor(c, 0, ndim, true);
   if (luc_as_double(alpha) != 1)
     ab = luc__f_call(&c->f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(ab), *alpha));
   if (luc_as_double(beta) == 0) return luc__vm_result(c, 0, ab);

@@ -293,6 +293,41 @@ describe("vmap does for all samples what a loop does, for the calls of", functio
   end
 end)
 
+-- Which of input and factors are mapped, by bits, with inputs of fewer dimensions than the result,
+-- whose sizes are the batch's: taken for another, a dimension would not fail.
+describe("vmap over what is added to a product", function()
+  local N = BATCH
+  local INPUTS = {{}, {1}, {N}, {1, N}, {N, 1}, {N, N}, {1, N, N}, {N, N, N}}
+  local FACTORS = {addmm = {{N, 3}, {3, N}}, addmv = {{N, 3}, {3}},
+    baddbmm = {{N, N, 3}, {N, 3, N}}}
+
+  local function check_mask(name, shapes, mask, beta)
+    local full, dims, fixtures = {}, {}, {}
+    for i, shape in ipairs(shapes) do
+      local mapped = mask >> (i - 1) & 1 == 1
+      fixtures[i], dims[i] = {}, mapped and 1 or none
+      full[i] = lucerna.randn(mapped and {BATCH, table.unpack(shape)} or shape)
+    end
+    local case = {fn = name, args = {n = 3, table.unpack(fixtures)}, kw = {beta = beta}}
+    local expected = by_loop(case, false, fixtures, full, dims)
+    if not expected then return end
+    local function f(a, b, c) return lucerna[name](a, b, c, {beta = beta}) end
+    local got = func.vmap(f, {in_dims = dims})(table.unpack(full))
+    assert.is_nil(same(got, expected[1], ("%s %d {%s}"):format(name, mask,
+      table.concat(shapes[1], ", "))))
+  end
+
+  for name, factors in pairs(FACTORS) do
+    it(name, function()
+      for _, shape in ipairs(INPUTS) do
+        for mask = 1, 7 do
+          for beta = 0, 2 do check_mask(name, {shape, factors[1], factors[2]}, mask, beta) end
+        end
+      end
+    end)
+  end
+end)
+
 -- ---- layers ----
 
 local nn = lucerna.nn
