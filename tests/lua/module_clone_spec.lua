@@ -219,6 +219,16 @@ describe("clone: computed tensors", function()
     end)
   end
 
+  it("leave a parameter alone that has taken their place", function()
+    for _, norm in ipairs {utils.weight_norm, utils.spectral_norm} do
+      local m = norm(nn.Linear(2, 2))
+      m.weight = nn.Parameter(lucerna.ones(2, 2))
+      local copy = m:clone()
+      assert.same(m.weight:tolist(), copy.weight:tolist())
+      assert.not_equal(m.weight, copy.weight)
+    end
+  end)
+
   it("of parametrizations too", function()
     local m = utils.parametrizations.weight_norm(nn.Linear(2, 2))
     local copy = m:clone()

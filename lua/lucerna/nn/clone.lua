@@ -83,7 +83,9 @@ end
 
 local function copy_hooks(to, old, new, memo)
   for i = 1, #old, 2 do core._set_hook(to, new[i + 1], copy(old[i], memo)) end
-  for _, hook in ipairs(computed(hooks_of(to))) do hook:recompute(to) end
+  for _, hook in ipairs(computed(hooks_of(to))) do
+    if not core._is_slot(to, hook:computes()) then hook:recompute(to) end
+  end
 end
 
 local function copy_module(module, memo)
