@@ -51,6 +51,13 @@ describe("a view made before", function()
   end)
 end)
 
+describe("a view by strides", function()
+  it("names the function that made it", function()
+    local x = lucerna.zeros(4):requires_grad_()
+    assert.equal("AsStridedBackward0", x:as_strided({2, 2}, {2, 1}).grad_fn:name())
+  end)
+end)
+
 describe("a view whose elements overlap", function()
   it("passes on all its gradient after its base has changed, too", function()
     local x = lucerna.tensor({1.0, 2, 3, 4}):requires_grad_()
