@@ -465,7 +465,8 @@ luc_status luc__run_binary_cross_entropy(luc_context *ctx, luc_value *args, luc_
 }
 
 /* binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction,
- * pos_weight): (1 - t) x - (1 + (pos_weight - 1) t) logsigmoid(x), finite for every finite x. */
+ * pos_weight): (1 - t) x - (1 + (pos_weight - 1) t) logsigmoid(x), finite for every finite x. The
+ * target's dtype is the sum's, as in PyTorch, which works in place of 1 - t. */
 luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value *args,
                                                      luc_value *out) {
   int reduction;
@@ -475,14 +476,15 @@ luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value
   luc_formula f = luc__formula(ctx);
   luc_tensor *rest = luc__fs(&f, LUC_OP_rsub, t, 1);
   luc_tensor *log_yes = luc__f1(&f, LUC_OP_logsigmoid, x);
-  luc_tensor *loss = luc__f2(&f, LUC_OP_mul, rest, x);
+  luc_tensor *loss = luc__f_to(&f, luc__f2(&f, LUC_OP_mul, rest, x), t->dtype);
   if (!luc_is_none(&args[6])) {
     luc_tensor *more = luc__fs(&f, LUC_OP_sub, args[6].as.tensor, 1);
     more = luc__fs(&f, LUC_OP_add, luc__f2(&f, LUC_OP_mul, t, more), 1);
     log_yes = luc__f2(&f, LUC_OP_mul, log_yes, more);
   }
-  loss = luc__f2(&f, LUC_OP_sub, loss, log_yes);
-  if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
+  loss = luc__f_to(&f, luc__f2(&f, LUC_OP_sub, loss, log_yes), t->dtype);
+  if (!luc_is_none(&args[2]))
+    loss = luc__f_to(&f, luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor), t->dtype);
   return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
 }
 

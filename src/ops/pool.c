@@ -382,29 +382,32 @@ LUC_RUN_BY(avg_pool3d, pool_avg, 3)
 
 /* ---- adaptive_avg_pool1d, 2d, 3d and adaptive_max_pool1d, 2d, 3d ---- */
 
-/* filled: only the batch may have no elements, in PyTorch not so for means of 1 or 2 dimensions. */
-static luc_status adaptive_size(luc_context *ctx, int spatial, bool filled, const luc_value *args,
+/* Only the batch may have no elements, in PyTorch not so for means of 1 or 2 dimensions; a mean of
+ * whole planes may be one of nothing. */
+static luc_status adaptive_size(luc_context *ctx, int spatial, bool mean, const luc_value *args,
                                 int64_t *size) {
   luc_tensor *input = args[0].as.tensor;
   bool batched;
   LUC_TRY(luc__check_batched(ctx, input, spatial, &batched));
   LUC_TRY(luc__need_float(ctx, "input", input));
-  if (filled && batched && input->sizes[1] == 0)
-    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "only the batch may have no elements");
   LUC_TRY(luc__take_ints(ctx, "output_size", &args[1], spatial, size));
-  for (int i = 0; i < spatial; i++) {
-    int64_t in = input->sizes[input->ndim - spatial + i];
-    if (size[i] == LUC_NO_ITEM) size[i] = in;
-    LUC_CHECK(ctx, in > 0, LUC_ERR_SHAPE, "input has no elements along a pooled dimension");
-  }
-  return luc__check_least(ctx, "output_size", spatial, size, 0);
+  const int64_t *in = input->sizes + input->ndim - spatial;
+  for (int i = 0; i < spatial; i++)
+    if (size[i] == LUC_NO_ITEM) size[i] = in[i];
+  LUC_TRY(luc__check_least(ctx, "output_size", spatial, size, 0));
+  if (mean && luc__product(spatial, size) == 1) return LUC_OK;
+  if ((!mean || spatial == 3) && batched && input->sizes[1] == 0)
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "only the batch may have no elements");
+  for (int i = 0; i < spatial; i++)
+    LUC_CHECK(ctx, in[i] > 0, LUC_ERR_SHAPE, "input has no elements along a pooled dimension");
+  return LUC_OK;
 }
 
 /* Whole planes are a mean, as in PyTorch. */
 static luc_status pool_adaptive_avg(luc_context *ctx, int spatial, luc_value *args,
                                     luc_value *out) {
   int64_t size[3];
-  LUC_TRY(adaptive_size(ctx, spatial, spatial == 3, args, size));
+  LUC_TRY(adaptive_size(ctx, spatial, true, args, size));
   if (luc__product(spatial, size) == 1)
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
@@ -421,7 +424,7 @@ static luc_status pool_adaptive_max(luc_context *ctx, int spatial, bool with_ind
                                     luc_value *args, luc_value *out) {
   luc_value both[LUC_MAX_RESULTS];
   int64_t size[3];
-  LUC_TRY(adaptive_size(ctx, spatial, true, args, size));
+  LUC_TRY(adaptive_size(ctx, spatial, false, args, size));
   LUC_TRY(luc_call(ctx, spatial == 3 ? LUC_OP_adaptive_max_pool_windows : LUC_OP_adaptive_max_pool,
                    LUC_ARGS(args[0], luc_v_ints(size, spatial)), both));
   out[0] = both[0];

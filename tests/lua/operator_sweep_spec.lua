@@ -10,7 +10,6 @@ local OTHERWISE = {
   ["linalg.cond"] = {["nothing first"] = "the same", ["nothing last"] = "the same"},
   ["linalg.matrix_rank"] = {["nothing first"] = "the same", ["nothing last"] = "the same"},
   ["linalg.pinv"] = {["nothing first"] = "the same", ["nothing last"] = "the same"},
-  ["F.adaptive_avg_pool2d"] = {["nothing last"] = "PyTorch takes means of nothing for one cell"},
   ["F.batch_norm"] = {["nothing first"] = "PyTorch leaves statistics unchecked without elements",
     ["nothing last"] = "no channels are no failure"},
   ["F.conv3d"] = {["nothing last"] = "the padding is an input like any"},

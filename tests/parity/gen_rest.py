@@ -281,6 +281,14 @@ def corners():
     case("tensordot", real(2, 3, 1), real(2, 3, 4), ([Dim(2), Dim(0)], [Dim(1), Dim(0)]))
     for ends in ((-1.5, 1), (-1.5, 3, 1.5), (5.75, 1.25, -1.5), (0, 3, 0.5)):
         case("range", *ends, dtype=torch.int32)
+    for more in ({}, {"weight": Const(torch.tensor([0.5, 3.0], dtype=torch.float64))}):
+        case("F.binary_cross_entropy_with_logits", real(2), Const(torch.tensor([1.0, 0.25])),
+             rough=True, **more)
+    for n in (1, 2, 3):
+        for shape in ((2, 3, 0), (0, 3, 2), (2, 0, 2), (3, 0)):
+            x = torch.zeros(*shape, *(4,) * (n - 1))
+            case("F.adaptive_avg_pool%dd" % n, x, 1, rough=True)
+            case("F.adaptive_avg_pool%dd" % n, x, 3, grad=False)
 
 
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
