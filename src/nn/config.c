@@ -91,13 +91,13 @@ static bool is_list(const luc_param *param, const luc_value *v) {
 static bool is_single(const luc_param *param, const luc_value *v) {
   switch (param->type) {
   case LUC_T_TENSOR:
-  case LUC_T_INDEX_TENSOR: return v->kind == LUC_TENSOR;
+  case LUC_T_INDEX_TENSOR: return v->kind == LUC_TENSOR && v->as.tensor != NULL;
   case LUC_T_OPERAND: return v->kind == LUC_TENSOR || is_number(v);
   case LUC_T_SCALAR: return is_number(v);
   case LUC_T_FLOAT: return v->kind == LUC_FLOAT || v->kind == LUC_INT;
   case LUC_T_BOOL: return v->kind == LUC_BOOLEAN;
   case LUC_T_STR:
-  case LUC_T_DEVICE: return v->kind == LUC_STRING;
+  case LUC_T_DEVICE: return v->kind == LUC_STRING && v->as.string != NULL;
   case LUC_T_PADDING: return v->kind == LUC_STRING || v->kind == LUC_INT;
   case LUC_T_DTYPE: return v->kind == LUC_DTYPE;
   case LUC_T_GENERATOR: return v->kind == LUC_GENERATOR;

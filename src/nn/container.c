@@ -163,6 +163,8 @@ luc_status luc_module_pop(luc_context *ctx, luc_module *m, int position, luc_mod
 
 luc_status luc_parameter_new(luc_context *ctx, luc_tensor *t, bool requires_grad,
                              luc_tensor **out) {
+  *out = NULL;
+  LUC_CHECK(ctx, t != NULL, LUC_ERR_TYPE, "a parameter needs a tensor");
   LUC_TRY(luc__tensor_alias(ctx, t, out));
   luc_status status = requires_grad ? luc_tensor_set_requires_grad(ctx, *out, true) : LUC_OK;
   if (status == LUC_OK) {
@@ -177,7 +179,8 @@ luc_status luc_parameter_new(luc_context *ctx, luc_tensor *t, bool requires_grad
 luc_status luc_module_append_parameter(luc_context *ctx, luc_module *m, luc_tensor *t) {
   char name[NUMBER];
   snprintf(name, sizeof name, "%u", m->slots[LUC_SLOT_PARAMETER].count);
-  if ((t->flags & LUC_TF_PARAMETER) != 0) return luc_module_register_parameter(ctx, m, name, t);
+  if (t != NULL && (t->flags & LUC_TF_PARAMETER) != 0)
+    return luc_module_register_parameter(ctx, m, name, t);
   luc_tensor *p;
   LUC_TRY(luc_parameter_new(ctx, t, true, &p));
   luc_status status = luc_module_register_parameter(ctx, m, name, p);

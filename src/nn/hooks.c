@@ -97,7 +97,7 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
   list->kinds |= 1u << hook->kind;
   luc__hooks_release(ctx, *hooks);
   *hooks = list;
-  *id = hook->id;
+  if (id != NULL) *id = hook->id;
   if (m != NULL)
     luc__module_impure(ctx, m, impurity(hook));
   else
@@ -105,11 +105,18 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
   return LUC_OK;
 }
 
+/* Of a host in C; the binding's hooks have no function of their own. */
+static luc_status add_function(luc_context *ctx, luc_module *m, const luc_module_hook *hook,
+                               uint64_t *id) {
+  LUC_CHECK(ctx, hook->fn.pre != NULL, LUC_ERR_VALUE, "a hook needs a function");
+  return luc__hook_add(ctx, m, hook, id);
+}
+
 luc_status luc_module_register_pre_hook(luc_context *ctx, luc_module *m, luc_pre_hook_fn fn,
                                         void *ud, luc_hook_free_fn free, int flags, uint64_t *id) {
   luc_module_hook hook = {.kind = LUC_HOOK_PRE, .flags = (uint8_t)flags, .ud = ud, .free = free};
   hook.fn.pre = fn;
-  return luc__hook_add(ctx, m, &hook, id);
+  return add_function(ctx, m, &hook, id);
 }
 
 luc_status luc_module_register_forward_hook(luc_context *ctx, luc_module *m, luc_forward_hook_fn fn,
@@ -118,7 +125,7 @@ luc_status luc_module_register_forward_hook(luc_context *ctx, luc_module *m, luc
   luc_module_hook hook = {
       .kind = LUC_HOOK_FORWARD, .flags = (uint8_t)flags, .ud = ud, .free = free};
   hook.fn.forward = fn;
-  return luc__hook_add(ctx, m, &hook, id);
+  return add_function(ctx, m, &hook, id);
 }
 
 luc_status luc_module_register_backward_hook(luc_context *ctx, luc_module *m, luc_hook_kind kind,
@@ -128,10 +135,11 @@ luc_status luc_module_register_backward_hook(luc_context *ctx, luc_module *m, lu
   LUC_CHECK(ctx, kind < LUC_HOOK_KINDS && (1u << kind & LUC_HOOK_BACKWARD_KINDS), LUC_ERR_VALUE,
             "register_backward_hook: kind must be a backward one (got %d)", (int)kind);
   hook.fn.backward = fn;
-  return luc__hook_add(ctx, m, &hook, id);
+  return add_function(ctx, m, &hook, id);
 }
 
 bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
+  if (m == NULL && luc__nn_of(ctx) == NULL) return false;
   luc_hooks **hooks = m != NULL ? &m->hooks : &luc__nn_of(ctx)->hooks;
   luc_hooks *old = *hooks;
   int place = 0, n = old != NULL ? old->n : 0;

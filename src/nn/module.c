@@ -84,8 +84,8 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
                              const luc_value *args, int nargs) {
   const luc_schema *schema = cls->constructor;
   luc_value all[LUC_MAX_PARAMS];
-  LUC_CHECK(ctx, nargs <= schema->nparams, LUC_ERR_TYPE, "%s: takes at most %d arguments (got %d)",
-            cls->name, schema->nparams, nargs);
+  LUC_CHECK(ctx, nargs >= 0 && nargs <= schema->nparams, LUC_ERR_TYPE,
+            "%s: takes at most %d arguments (got %d)", cls->name, schema->nparams, nargs);
   for (int i = 0; i < nargs; i++) {
     LUC_TRY(luc__config_check(ctx, cls->name, &schema->params[i], &args[i]));
     all[i] = args[i];
@@ -172,6 +172,7 @@ void luc__module_unref(luc_context *ctx, luc_module *m) {
 }
 
 luc_module *luc_module_retain(luc_context *ctx, luc_module *m) {
+  if (m == NULL) return NULL;
   const luc_host *host = &luc__nn_of(ctx)->host;
   m->refs++;
   if (m->external++ == 0 && m->peer != NULL && host->pin != NULL) host->pin(ctx, host->ud, m, true);

@@ -26,8 +26,9 @@ luc_status luc_register_registration_hook(luc_context *ctx, luc_member_kind kind
                                           uint64_t *id) {
   luc_nn *nn = luc__nn(ctx);
   if (nn == NULL) return LUC_ERR_MEMORY;
-  LUC_CHECK(ctx, kind != LUC_MEMBERS_MODULES, LUC_ERR_VALUE,
-            "registration hooks are for parameters, buffers or children");
+  LUC_CHECK(ctx, (unsigned)kind <= LUC_MEMBERS_CHILDREN && kind != LUC_MEMBERS_MODULES,
+            LUC_ERR_VALUE, "registration hooks are for parameters, buffers or children");
+  LUC_CHECK(ctx, fn != NULL, LUC_ERR_VALUE, "a hook needs a function");
   luc_registration_hook *hook = luc__alloc_zero(ctx, sizeof *hook);
   if (hook == NULL) return LUC_ERR_MEMORY;
   *hook = (luc_registration_hook){
@@ -35,7 +36,7 @@ luc_status luc_register_registration_hook(luc_context *ctx, luc_member_kind kind
   luc_registration_hook **last = &nn->registration;
   while (*last != NULL) last = &(*last)->next;
   *last = hook;
-  *id = hook->id;
+  if (id != NULL) *id = hook->id;
   return LUC_OK;
 }
 

@@ -20,7 +20,8 @@ luc_status luc__state_hook_add(luc_context *ctx, luc_module *m, const luc_state_
   hook->next = NULL;
   hook->refs = 1;
   if (hook->origin != NULL) hook->origin->refs++;
-  hook->id = *id = ++ctx->next_id;
+  hook->id = ++ctx->next_id;
+  if (id != NULL) *id = hook->id;
   while (*last != NULL) last = &(*last)->next;
   *last = hook;
   luc__nn_of(ctx)->state_hooks++;
@@ -33,6 +34,7 @@ luc_status luc_module_register_state_hook(luc_context *ctx, luc_module *m, luc_s
   luc_state_hook hook = {.event = event, .fn = fn, .ud = ud, .free = free};
   LUC_CHECK(ctx, (unsigned)event < LUC_STATE_EVENTS, LUC_ERR_VALUE,
             "register_state_hook: unknown event %d", (int)event);
+  LUC_CHECK(ctx, fn != NULL, LUC_ERR_VALUE, "a hook needs a function");
   return luc__state_hook_add(ctx, m, &hook, id);
 }
 

@@ -104,8 +104,10 @@ done:
 static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_tensor *const *params,
                                int n) {
   const char *kind = o->kind->name;
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: a group of %d parameters", kind, n);
   for (int i = 0; i < n; i++) {
     luc_tensor *t = params[i];
+    LUC_CHECK(ctx, t, LUC_ERR_TYPE, "%s: parameter %d is no tensor but NULL", kind, i + 1);
     LUC_CHECK(ctx, !o->kind->eager || !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,
               "%s: parameter %d is uninitialized: call the lazy module with a batch before making "
               "an optimizer whose state begins with it",
@@ -261,7 +263,7 @@ int luc_optimizer_num_groups(const luc_optimizer *o) {
 }
 
 int luc_optimizer_num_params(const luc_optimizer *o, int group) {
-  return o->groups[group]->n;
+  return group >= 0 && group < o->ngroups ? o->groups[group]->n : 0;
 }
 
 /* ---- state ---- */
@@ -270,15 +272,35 @@ const char *luc_optimizer_state_name(const luc_optimizer *o, int which) {
   return which >= 0 && which <= LUC_MAX_STATES ? o->kind->states[which] : NULL;
 }
 
+/* What is kept for a parameter; NULL if there is no such one. */
+static luc_optim_slot *slot_of(const luc_optimizer *o, int group, int param) {
+  bool there = param >= 0 && param < luc_optimizer_num_params(o, group);
+  return there ? &o->groups[group]->slots[param] : NULL;
+}
+
+static luc_tensor **state_of(const luc_optimizer *o, int group, int param, int which) {
+  luc_optim_slot *slot = slot_of(o, group, param);
+  return slot && which >= 0 && which < LUC_MAX_STATES ? &slot->state[which] : NULL;
+}
+
+static double *scalar_of(const luc_optimizer *o, int group, int param, int which) {
+  luc_optim_slot *slot = slot_of(o, group, param);
+  return slot && which >= 0 && which < LUC_MAX_SCALARS ? &slot->scalar[which] : NULL;
+}
+
 luc_tensor *luc_optimizer_state(const luc_optimizer *o, int group, int param, int which) {
-  return o->groups[group]->slots[param].state[which];
+  luc_tensor **state = state_of(o, group, param, which);
+  return state ? *state : NULL;
 }
 
 luc_status luc_optimizer_copy_state(luc_context *ctx, const luc_optimizer *o, int group, int param,
                                     int which, luc_tensor *value, luc_tensor **out) {
-  const luc_tensor *p = o->groups[group]->slots[param].param;
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   *out = NULL;
+  LUC_CHECK(ctx, state_of(o, group, param, which) && value, LUC_ERR_INDEX,
+            "%s: there is no state %d of parameter %d in group %d", o->kind->name, which, param,
+            group);
+  const luc_tensor *p = slot_of(o, group, param)->param;
   LUC_CHECK(ctx, luc__same_sizes(value, p), LUC_ERR_SHAPE,
             "%s: state '%s' of parameter %d has shape %s, the parameter %s", o->kind->name,
             o->kind->states[which], param + 1, luc__tensor_shape_text(have, value),
@@ -293,9 +315,10 @@ luc_status luc_optimizer_copy_state(luc_context *ctx, const luc_optimizer *o, in
 
 void luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int param, int which,
                              luc_tensor *copy) {
-  luc_optim_slot *slot = &o->groups[group]->slots[param];
-  luc_tensor *old = slot->state[which];
-  slot->state[which] = copy ? luc__retain(copy) : NULL;
+  luc_tensor **state = state_of(o, group, param, which);
+  if (!state) return;
+  luc_tensor *old = *state;
+  *state = copy ? luc__retain(copy) : NULL;
   luc_tensor_release(ctx, old);
 }
 
@@ -304,19 +327,23 @@ const char *luc_optimizer_scalar_name(const luc_optimizer *o, int which) {
 }
 
 double luc_optimizer_scalar(const luc_optimizer *o, int group, int param, int which) {
-  return o->groups[group]->slots[param].scalar[which];
+  double *scalar = scalar_of(o, group, param, which);
+  return scalar ? *scalar : 0;
 }
 
 void luc_optimizer_set_scalar(luc_optimizer *o, int group, int param, int which, double value) {
-  o->groups[group]->slots[param].scalar[which] = value;
+  double *scalar = scalar_of(o, group, param, which);
+  if (scalar) *scalar = value;
 }
 
 int64_t luc_optimizer_steps(const luc_optimizer *o, int group, int param) {
-  return o->groups[group]->slots[param].steps;
+  luc_optim_slot *slot = slot_of(o, group, param);
+  return slot ? slot->steps : 0;
 }
 
 void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t steps) {
-  o->groups[group]->slots[param].steps = steps;
+  luc_optim_slot *slot = slot_of(o, group, param);
+  if (slot) slot->steps = steps;
 }
 
 /* ---- the step ---- */

@@ -139,16 +139,30 @@ luc_status luc__tensor_empty_like(luc_context *ctx, const luc_tensor *t, luc_dty
   return luc__tensor_empty(ctx, dtype, t->ndim, t->sizes, out);
 }
 
+/* What a host may get wrong and we do not. */
+static luc_status check_new(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes) {
+  LUC_CHECK(ctx, (unsigned)dtype < LUC_NUM_DTYPES, LUC_ERR_TYPE, "there is no dtype %d", dtype);
+  LUC_CHECK(ctx, sizes != NULL || ndim <= 0 || ndim > LUC_MAX_DIMS, LUC_ERR_VALUE,
+            "a tensor of %d dimensions needs sizes", ndim);
+  return LUC_OK;
+}
+
 luc_status luc_tensor_new(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                           luc_tensor **out) {
+  *out = NULL;
+  LUC_TRY(check_new(ctx, dtype, ndim, sizes));
   return luc__tensor_empty(ctx, dtype, ndim, sizes, out);
 }
 
 luc_status luc_tensor_from(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                            const void *data, luc_tensor **out) {
-  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, out));
-  if ((*out)->own.nbytes != 0) memcpy((*out)->data, data, (*out)->own.nbytes);
-  return LUC_OK;
+  LUC_TRY(luc_tensor_new(ctx, dtype, ndim, sizes, out));
+  size_t nbytes = (*out)->own.nbytes;
+  if (data != NULL && nbytes != 0) memcpy((*out)->data, data, nbytes);
+  if (data != NULL || nbytes == 0) return LUC_OK;
+  luc_tensor_release(ctx, *out);
+  *out = NULL;
+  return luc__fail(ctx, LUC_ERR_VALUE, "there is no data to make a tensor from");
 }
 
 /* How many elements lie from the first to the last, both included; -1 if they cannot be counted. */
@@ -203,7 +217,10 @@ luc_status luc__tensor_over(luc_context *ctx, luc_dtype dtype, int ndim, const i
 luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                            const int64_t *strides, void *data, luc_release_fn release, void *ud,
                            luc_tensor **out) {
-  luc_status status = luc__tensor_over(ctx, dtype, ndim, sizes, strides, data, release, ud, out);
+  *out = NULL;
+  luc_status status = check_new(ctx, dtype, ndim, sizes);
+  if (status == LUC_OK)
+    status = luc__tensor_over(ctx, dtype, ndim, sizes, strides, data, release, ud, out);
   if (status != LUC_OK && release != NULL) release(ud, data);
   return status;
 }
@@ -359,7 +376,7 @@ luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *s
 /* ---- the end of tensors ---- */
 
 luc_tensor *luc_tensor_retain(luc_tensor *t) {
-  return luc__retain(t);
+  return t != NULL ? luc__retain(t) : NULL;
 }
 
 void luc_tensor_release(luc_context *ctx, luc_tensor *t) {

@@ -485,3 +485,12 @@ TEST("saving a view survives every refused allocation and leaves no temporary fi
   CHECK(test_sweep(save_view, NULL, 1) > 4);
   CHECK_EQ(io_count_files(), before + 1);
 }
+
+TEST("a file without a path is an error") {
+  luc_state_dict *sd, *loaded;
+  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
+  CHECK_EQ(luc_save(ctx, NULL, sd), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "save: there is no path");
+  CHECK_EQ(luc_load(ctx, NULL, &loaded), LUC_ERR_VALUE);
+  luc_state_dict_free(ctx, sd);
+}

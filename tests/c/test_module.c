@@ -289,3 +289,56 @@ TEST("lists of parameters take tensors") {
   luc_module_release(ctx, list);
   luc_module_release(ctx, net);
 }
+
+/* ---- what a host gets wrong ---- */
+
+TEST("what a failed call left NULL is an error to use, not a crash") {
+  luc_value args[2] = {luc_v_int(2), luc_v_int(2)}, none = {.kind = LUC_TENSOR};
+  luc_module *m, *list;
+  luc_tensor *p;
+  luc_outputs out;
+  CHECK_EQ(luc_module_new(ctx, "Linear", args, 2, &m), LUC_OK);
+  CHECK_EQ(luc_module_new(ctx, "ParameterList", NULL, 0, &list), LUC_OK);
+  CHECK(luc_module_retain(ctx, NULL) == NULL);
+  CHECK_EQ(luc_module_call1(ctx, NULL, NULL, &p), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "there is no module to call");
+  CHECK_EQ(luc_module_call(ctx, m, &none, 1, &out), LUC_ERR_TYPE);
+  CHECK_STR(luc_message(ctx), "Linear: argument 1 is no tensor but NULL");
+  CHECK_EQ(luc_module_call(ctx, m, NULL, 0, &out), LUC_ERR_TYPE);
+  CHECK_EQ(luc_module_call(ctx, m, NULL, -1, &out), LUC_ERR_VALUE);
+  CHECK_EQ(luc_parameter_new(ctx, NULL, true, &p), LUC_ERR_TYPE);
+  CHECK_EQ(luc_module_append_parameter(ctx, list, NULL), LUC_ERR_TYPE);
+  luc_module_release(ctx, list);
+  CHECK_EQ(luc_module_new(ctx, "Linear", NULL, -1, &list), LUC_ERR_TYPE);
+  CHECK_EQ(luc_module_new(ctx, "CrossEntropyLoss", &none, 1, &list), LUC_ERR_TYPE);
+  CHECK_EQ(luc_module_to_dtype(ctx, m, LUC_NUM_DTYPES), LUC_ERR_TYPE);
+  CHECK_EQ(luc_module_type(ctx, m, LUC_NUM_DTYPES), LUC_ERR_TYPE);
+  luc_module_release(ctx, m);
+}
+
+static luc_status keep(luc_context *ctx, void *ud, luc_module *m, const luc_value *args, int nargs,
+                       luc_outputs *outputs) {
+  (void)ctx, (void)ud, (void)m, (void)args, (void)nargs, (void)outputs;
+  return LUC_OK;
+}
+
+TEST("hooks need a function and no place for their id") {
+  luc_module *m;
+  CHECK(!luc_module_remove_hook(ctx, NULL, 1));
+  CHECK_EQ(luc_module_new(ctx, "ReLU", NULL, 0, &m), LUC_OK);
+  CHECK_EQ(luc_module_register_forward_hook(ctx, m, NULL, NULL, NULL, 0, NULL), LUC_ERR_VALUE);
+  CHECK_EQ(luc_module_register_state_hook(ctx, m, LUC_STATE_SAVE_AFTER, NULL, NULL, NULL, NULL),
+           LUC_ERR_VALUE);
+  CHECK_EQ(luc_register_registration_hook(ctx, (luc_member_kind)9, NULL, NULL, NULL, NULL),
+           LUC_ERR_VALUE);
+  CHECK_EQ(luc_module_register_forward_hook(ctx, m, keep, NULL, NULL, 0, NULL), LUC_OK);
+  luc_module_release(ctx, m);
+}
+
+TEST("a state dict has no value that is NULL") {
+  luc_state_dict *sd;
+  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
+  CHECK_EQ(luc_state_dict_set(ctx, sd, "weight", NULL), LUC_ERR_TYPE);
+  CHECK_EQ(luc_state_dict_count(sd), 0);
+  luc_state_dict_free(ctx, sd);
+}

@@ -73,3 +73,21 @@ TEST("options are set by name, and checked") {
   luc_optimizer_free(ctx, o);
   luc_tensor_release(ctx, p);
 }
+
+TEST("groups, parameters and state that do not exist are refused or nothing") {
+  luc_optimizer *o;
+  luc_tensor *none = NULL, *copy;
+  CHECK_EQ(luc_optimizer_new(ctx, "Adam", &o), LUC_OK);
+  CHECK_EQ(luc_optimizer_add_group(ctx, o, &none, 1, NULL), LUC_ERR_TYPE);
+  CHECK_STR(luc_message(ctx), "Adam: parameter 1 is no tensor but NULL");
+  CHECK_EQ(luc_optimizer_add_group(ctx, o, NULL, -1, NULL), LUC_ERR_VALUE);
+  CHECK_EQ(luc_optimizer_num_params(o, 3), 0);
+  CHECK(luc_optimizer_state(o, 0, 0, 0) == NULL);
+  CHECK_EQ(luc_optimizer_copy_state(ctx, o, 0, 0, 0, none, &copy), LUC_ERR_INDEX);
+  luc_optimizer_set_state(ctx, o, -1, 0, 0, NULL);
+  luc_optimizer_set_scalar(o, 0, -1, 0, 1);
+  luc_optimizer_set_steps(o, 0, 0, 1);
+  CHECK_EQ(luc_optimizer_scalar(o, 0, 0, 0), 0);
+  CHECK_EQ(luc_optimizer_steps(o, 0, 0), 0);
+  luc_optimizer_free(ctx, o);
+}

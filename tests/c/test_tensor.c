@@ -267,3 +267,17 @@ TEST("a text grows, indents and stays empty after a failure") {
   CHECK_EQ(luc__text_finish(&text, &out, &size), LUC_ERR_MEMORY);
   CHECK(out == NULL);
 }
+
+TEST("a host's wrong dtypes, sizes and memory are errors") {
+  int64_t two = 2, none = 0;
+  luc_tensor *t;
+  CHECK_EQ(luc_tensor_new(ctx, LUC_NUM_DTYPES, 1, &two, &t), LUC_ERR_TYPE);
+  CHECK_EQ(luc_tensor_new(ctx, (luc_dtype)-1, 1, &two, &t), LUC_ERR_TYPE);
+  CHECK_STR(luc_message(ctx), "there is no dtype -1");
+  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 2, NULL, &t), LUC_ERR_VALUE);
+  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, &two, NULL, &t), LUC_ERR_VALUE);
+  CHECK(t == NULL);
+  CHECK(luc_tensor_retain(NULL) == NULL);
+  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, &none, NULL, &t), LUC_OK);
+  luc_tensor_release(ctx, t);
+}

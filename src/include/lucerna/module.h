@@ -17,7 +17,7 @@ typedef struct luc_module luc_module;
  * positional arguments as its schema lists them; what is left out gets its default. */
 luc_status luc_module_new(luc_context *ctx, const char *class_name, const luc_value *args,
                           int nargs, luc_module **out);
-luc_module *luc_module_retain(luc_context *ctx, luc_module *m);
+luc_module *luc_module_retain(luc_context *ctx, luc_module *m); /* NULL is fine */
 /* Drops a reference; NULL is fine. A tree of any depth is freed without recursion. */
 void luc_module_release(luc_context *ctx, luc_module *m);
 /* "Linear". */
@@ -168,7 +168,8 @@ typedef enum luc_hook_kind {
 } luc_hook_kind;
 enum { LUC_HOOK_PREPEND = 1, LUC_HOOK_ALWAYS_CALL = 2 };
 /* For all of these m may be NULL: a hook of every module, which runs before a module's own. free
- * (may be NULL) is called when the hook is gone; not when registering fails. */
+ * (may be NULL) is called when the hook is gone; not when registering fails. *id (may be NULL) is
+ * what luc_module_remove_hook takes. */
 luc_status luc_module_register_pre_hook(luc_context *ctx, luc_module *m, luc_pre_hook_fn fn,
                                         void *ud, luc_hook_free_fn free, int flags, uint64_t *id);
 luc_status luc_module_register_forward_hook(luc_context *ctx, luc_module *m, luc_forward_hook_fn fn,

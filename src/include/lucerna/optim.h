@@ -29,6 +29,7 @@ luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o);
 /* Drops the gradients, or fills them with zeros. */
 luc_status luc_optimizer_zero_grad(luc_context *ctx, luc_optimizer *o, bool set_to_none);
 
+/* Of groups, parameters and state that do not exist there are 0, NULL or nothing to set. */
 int luc_optimizer_num_groups(const luc_optimizer *o);
 int luc_optimizer_num_params(const luc_optimizer *o, int group);
 /* A parameter's state, counted from 0 in the kind's order: its name, or NULL past the end. */
