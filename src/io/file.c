@@ -70,7 +70,7 @@ static luc_status open_regular(luc_context *ctx, const char *who, const char *pa
                                uint64_t *size) {
   struct stat info;
   luc_status status = LUC_OK;
-  LUC_CHECK(ctx, path, LUC_ERR_VALUE, "%s: there is no path", who);
+  LUC_CHECK(ctx, path, LUC_ERR_VALUE, "%s: path must be given (got NULL)", who);
   *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not hold us up */
   if (*fd < 0) return fail_errno(ctx, who, "open", path);
   if (fstat(*fd, &info) != 0)
@@ -324,7 +324,7 @@ luc_status luc__writer_open(luc_context *ctx, const char *who, const luc_target 
                             luc_writer *w) {
   *w = (luc_writer){.ctx = ctx, .who = who, .to = *to};
   luc__text_init(&w->text, ctx);
-  LUC_CHECK(ctx, to->path || to->write, LUC_ERR_VALUE, "%s: there is no path", who);
+  LUC_CHECK(ctx, to->path || to->write, LUC_ERR_VALUE, "%s: path must be given (got NULL)", who);
   if (!to->path) return LUC_OK;
   LUC_TRY(find_file(w, to->path));
   int fd = create_beside(w);

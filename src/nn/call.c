@@ -369,10 +369,12 @@ luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *arg
 luc_status luc_module_call(luc_context *ctx, luc_module *m, const luc_value *args, int nargs,
                            luc_outputs *out) {
   out->n = 0;
-  LUC_CHECK(ctx, m != NULL && nargs >= 0, LUC_ERR_VALUE, "there is no module to call");
+  LUC_CHECK(ctx, m != NULL, LUC_ERR_VALUE, "call: expected a module (got NULL)");
+  LUC_CHECK(ctx, nargs >= 0, LUC_ERR_VALUE, "%s: nargs must be at least 0 (got %d)", m->cls->name,
+            nargs);
   for (int i = 0; i < nargs; i++)
     LUC_CHECK(ctx, args[i].kind != LUC_TENSOR || args[i].as.tensor != NULL, LUC_ERR_TYPE,
-              "%s: argument %d is no tensor but NULL", m->cls->name, i + 1);
+              "%s: argument %d must be a tensor (got NULL)", m->cls->name, i + 1);
   luc_status status = luc__module_run(ctx, m, args, nargs, out);
   luc_nn *nn = luc__nn_of(ctx);
   if (status == LUC_OK || !nn->failed) return status;

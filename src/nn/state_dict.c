@@ -56,7 +56,8 @@ static luc_status put(luc_context *ctx, luc_state_dict *sd, const char *name, si
 
 luc_status luc_state_dict_set(luc_context *ctx, luc_state_dict *sd, const char *name,
                               luc_tensor *tensor) {
-  LUC_CHECK(ctx, tensor != NULL, LUC_ERR_TYPE, "state dict: '%.200s' is no tensor but NULL", name);
+  LUC_CHECK(ctx, tensor != NULL, LUC_ERR_TYPE, "state dict: '%.200s' must be a tensor (got NULL)",
+            name);
   return put(ctx, sd, name, strlen(name), tensor);
 }
 

@@ -104,10 +104,10 @@ done:
 static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_tensor *const *params,
                                int n) {
   const char *kind = o->kind->name;
-  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: a group of %d parameters", kind, n);
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: n must be at least 0 (got %d)", kind, n);
   for (int i = 0; i < n; i++) {
     luc_tensor *t = params[i];
-    LUC_CHECK(ctx, t, LUC_ERR_TYPE, "%s: parameter %d is no tensor but NULL", kind, i + 1);
+    LUC_CHECK(ctx, t, LUC_ERR_TYPE, "%s: parameter %d must be a tensor (got NULL)", kind, i + 1);
     LUC_CHECK(ctx, !o->kind->eager || !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,
               "%s: parameter %d is uninitialized: call the lazy module with a batch before making "
               "an optimizer whose state begins with it",

@@ -141,7 +141,8 @@ luc_status luc__tensor_empty_like(luc_context *ctx, const luc_tensor *t, luc_dty
 
 /* What a host may get wrong and we do not. */
 static luc_status check_new(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes) {
-  LUC_CHECK(ctx, (unsigned)dtype < LUC_NUM_DTYPES, LUC_ERR_TYPE, "there is no dtype %d", dtype);
+  LUC_CHECK(ctx, (unsigned)dtype < LUC_NUM_DTYPES, LUC_ERR_TYPE,
+            "dtype must be a luc_dtype (got %d)", dtype);
   LUC_CHECK(ctx, sizes != NULL || ndim <= 0 || ndim > LUC_MAX_DIMS, LUC_ERR_VALUE,
             "a tensor of %d dimensions needs sizes", ndim);
   return LUC_OK;
@@ -162,7 +163,7 @@ luc_status luc_tensor_from(luc_context *ctx, luc_dtype dtype, int ndim, const in
   if (data != NULL || nbytes == 0) return LUC_OK;
   luc_tensor_release(ctx, *out);
   *out = NULL;
-  return luc__fail(ctx, LUC_ERR_VALUE, "there is no data to make a tensor from");
+  return luc__fail(ctx, LUC_ERR_VALUE, "data must not be NULL");
 }
 
 /* How many elements lie from the first to the last, both included; -1 if they cannot be counted. */

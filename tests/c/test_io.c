@@ -490,7 +490,7 @@ TEST("a file without a path is an error") {
   luc_state_dict *sd, *loaded;
   CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
   CHECK_EQ(luc_save(ctx, NULL, sd), LUC_ERR_VALUE);
-  CHECK_STR(luc_message(ctx), "save: there is no path");
+  CHECK_STR(luc_message(ctx), "save: path must be given (got NULL)");
   CHECK_EQ(luc_load(ctx, NULL, &loaded), LUC_ERR_VALUE);
   luc_state_dict_free(ctx, sd);
 }

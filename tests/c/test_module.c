@@ -301,9 +301,9 @@ TEST("what a failed call left NULL is an error to use, not a crash") {
   CHECK_EQ(luc_module_new(ctx, "ParameterList", NULL, 0, &list), LUC_OK);
   CHECK(luc_module_retain(ctx, NULL) == NULL);
   CHECK_EQ(luc_module_call1(ctx, NULL, NULL, &p), LUC_ERR_VALUE);
-  CHECK_STR(luc_message(ctx), "there is no module to call");
+  CHECK_STR(luc_message(ctx), "call: expected a module (got NULL)");
   CHECK_EQ(luc_module_call(ctx, m, &none, 1, &out), LUC_ERR_TYPE);
-  CHECK_STR(luc_message(ctx), "Linear: argument 1 is no tensor but NULL");
+  CHECK_STR(luc_message(ctx), "Linear: argument 1 must be a tensor (got NULL)");
   CHECK_EQ(luc_module_call(ctx, m, NULL, 0, &out), LUC_ERR_TYPE);
   CHECK_EQ(luc_module_call(ctx, m, NULL, -1, &out), LUC_ERR_VALUE);
   CHECK_EQ(luc_parameter_new(ctx, NULL, true, &p), LUC_ERR_TYPE);

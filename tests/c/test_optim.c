@@ -79,7 +79,7 @@ TEST("groups, parameters and state that do not exist are refused or nothing") {
   luc_tensor *none = NULL, *copy;
   CHECK_EQ(luc_optimizer_new(ctx, "Adam", &o), LUC_OK);
   CHECK_EQ(luc_optimizer_add_group(ctx, o, &none, 1, NULL), LUC_ERR_TYPE);
-  CHECK_STR(luc_message(ctx), "Adam: parameter 1 is no tensor but NULL");
+  CHECK_STR(luc_message(ctx), "Adam: parameter 1 must be a tensor (got NULL)");
   CHECK_EQ(luc_optimizer_add_group(ctx, o, NULL, -1, NULL), LUC_ERR_VALUE);
   CHECK_EQ(luc_optimizer_num_params(o, 3), 0);
   CHECK(luc_optimizer_state(o, 0, 0, 0) == NULL);

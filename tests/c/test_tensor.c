@@ -273,7 +273,7 @@ TEST("a host's wrong dtypes, sizes and memory are errors") {
   luc_tensor *t;
   CHECK_EQ(luc_tensor_new(ctx, LUC_NUM_DTYPES, 1, &two, &t), LUC_ERR_TYPE);
   CHECK_EQ(luc_tensor_new(ctx, (luc_dtype)-1, 1, &two, &t), LUC_ERR_TYPE);
-  CHECK_STR(luc_message(ctx), "there is no dtype -1");
+  CHECK_STR(luc_message(ctx), "dtype must be a luc_dtype (got -1)");
   CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 2, NULL, &t), LUC_ERR_VALUE);
   CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, &two, NULL, &t), LUC_ERR_VALUE);
   CHECK(t == NULL);
