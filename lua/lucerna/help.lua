@@ -100,7 +100,7 @@ end
 -- ---- what comments and schemas say ----
 
 local function lines_of(path)
-  local file = io.open(path)
+  local file = io and io.open(path)
   if not file then return nil end
   local lines = {}
   for line in file:lines() do lines[#lines + 1] = line end
@@ -132,6 +132,7 @@ end
 -- What the source says of a function of that name ("" if it has none), or nil. made: the comment at
 -- the naming comes first, as for classes, whose f is their __init.
 local function describe_lua(f, name, made)
+  if not debug then return nil end -- a host's sandbox
   local info = debug.getinfo(written[f] or f, "S")
   local path = info.source:match("^@(.*)")
   local lines = path and info.linedefined > 0 and lines_of(path)

@@ -83,14 +83,16 @@ end
 --- progress(what, {label = ""}): a bar for so many steps, or around an iterator, as a DataLoader:
 --   local bar <close> = progress(#loader, {label = "epoch 1"});  bar:update(1, "loss 0.12")
 --   for x, y in progress(loader) do … end
--- Options: label, stream (stderr), shown (whether the stream is a terminal).
+-- Options: label, stream (stderr), shown (whether the stream is a terminal). A host without io has
+-- no stderr: nothing is shown there but in a stream of its own, which needs write and flush.
 return function(what, options)
   options = options or {}
   local self = {count = 0, drawn = 0, started = lucerna.clock(), label = options.label}
   setmetatable(self, Progress)
-  self.stream = options.stream or io.stderr
+  self.stream = options.stream or io and io.stderr
   self.shown = options.shown
-  if self.shown == nil then self.shown = not options.stream and core._isatty(2) end
+  if self.shown == nil then self.shown = io ~= nil and not options.stream and core._isatty(2) end
+  if self.shown and not self.stream then core._fail("progress: needs io, or a stream to show") end
   if math.type(what) == "integer" then
     self.total = what
   elseif what ~= nil then

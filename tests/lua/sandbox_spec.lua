@@ -106,4 +106,33 @@ describe("without io, os, debug, load and package", function()
       assert(tostring(nn.Linear(2, 3)):find "Linear")
     ]]
   end)
+
+  it("a progress bar counts, and shows itself in the host's stream", function()
+    run [[
+      local progress = require "lucerna.progress"
+      local bar = progress(4, {label = "epoch 1"})
+      bar:update(2, "loss 1")
+      bar:close()
+      assert(bar:line():find "^epoch 1   50 %%.* 2/4 .*loss 1$")
+      local count = 0
+      for _ in progress(lucerna.data.DataLoader{{1, 2, 3}, batch_size = 1}) do count = count + 1 end
+      assert(count == 3)
+      local text = ""
+      local stream = {write = function(_, ...) text = text .. table.concat{...} end,
+        flush = function() end}
+      progress(4, {stream = stream, shown = true}):update()
+      assert(text:find "1/4")
+      local ok, message = pcall(progress, 4, {shown = true})
+      assert(not ok and message:find "progress: needs io, or a stream to show", message)
+    ]]
+  end)
+
+  it("help says what is known without the sources", function()
+    run [[
+      local help = require "lucerna.help"
+      assert(help.text("nn.Conv2d"):find "class nn.Conv2d")
+      assert(help.text("optim.Adam"):find "optim.Adam")
+      assert(help.text(lucerna.nn.utils.clip_grad_norm_):find "clip_grad_norm_")
+    ]]
+  end)
 end)
