@@ -218,3 +218,32 @@ describe("examples/embed #slow", function()
     assert.matches("\nsurvived everything\n$", text)
   end)
 end)
+
+describe("the installed C library #slow", function()
+  local sanitized = build:find "asan" ~= nil
+  local has_pkg_config = os.execute "pkg-config --version >/dev/null 2>&1"
+  if sanitized or not exists(build .. "/liblucerna.a") or not has_pkg_config then
+    pending("needs the plain build and pkg-config")
+    return
+  end
+
+  it("is found by pkg-config, wherever it was moved to", function()
+    local at = files.folder()
+    files.write(at .. "/host.c", [[
+      #include "lucerna/module.h"
+      int main(void) {
+        luc_context *ctx;
+        luc_module *relu = NULL;
+        luc_status status = luc_context_new(NULL, &ctx);
+        if (status == LUC_OK) status = luc_module_new(ctx, "ReLU", NULL, 0, &relu);
+        luc_module_release(ctx, relu);
+        luc_context_free(ctx);
+        return status;
+      }
+    ]])
+    local text, status = run(([[cd %s && cmake --install %s --prefix old && mv old new &&
+      export PKG_CONFIG_PATH=$(dirname $(find new -name lucerna.pc)) &&
+      cc host.c $(pkg-config --cflags --libs lucerna) -o host && ./host]]):format(at, build))
+    assert.equal(0, status, text)
+  end)
+end)
