@@ -63,6 +63,12 @@ void luc__move_dim(luc_tensor *t, int from, int to) {
   t->sizes[to] = size, t->strides[to] = stride;
 }
 
+void luc__lay_channels_last(luc_tensor *fresh) {
+  luc__move_dim(fresh, 1, fresh->ndim - 1);
+  luc__contiguous_strides(fresh->ndim, fresh->sizes, fresh->strides);
+  luc__move_dim(fresh, fresh->ndim - 1, 1);
+}
+
 luc_status luc__dense_images(luc_context *ctx, luc_tensor *t, luc_dtype dtype, bool last,
                              luc_tensor **out) {
   luc_tensor *lies;

@@ -32,6 +32,8 @@ static inline void *luc__data(const luc_tensor *t) {
 /* Images [N, C, H, W] (or three-dimensional ones) of no more elements than an int32 counts may lie
  * as [N, H, W, C]: then their results do too. */
 bool luc__channels_last(const luc_tensor *t, int spatial);
+/* Gives a fresh tensor the strides of such. */
+void luc__lay_channels_last(luc_tensor *fresh);
 /* Moves a dimension of a fresh tensor's, or a view's, geometry. */
 void luc__move_dim(luc_tensor *t, int from, int to);
 /* t as contiguous memory of dtype; last: with its channels as the last dimension. */

@@ -193,7 +193,7 @@ luc_status luc__run_join(luc_context *ctx, luc_value *args, luc_value *out) {
   memcpy(sizes, first->sizes, sizeof sizes);
   sizes[dim] = starts[n];
   LUC_TRY(luc__tensor_empty(ctx, dtype, first->ndim, sizes, &r));
-  if (all_channels_last(&args[0])) luc__take_order(r, 1, (const luc_tensor *const *)&first);
+  if (all_channels_last(&args[0])) luc__lay_channels_last(r);
   luc_status status = LUC_OK;
   bool done = r->numel == 0 || put_blocks(ctx, r, &args[0], dim, starts);
   for (int i = 0; i < n && !done && status == LUC_OK; i++) {

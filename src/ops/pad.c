@@ -84,7 +84,7 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
   const int64_t both = luc__min64(p.in[p.ndim - 1], p.out[p.ndim - 1]);
   const bool brief = value && both * (int64_t)luc__dtype_size(p.dtype) <= LUC_LONG_RUN;
   const bool last = value && luc__channels_last(input, input->ndim - 2);
-  if (last) luc__take_order(padded, 1, (const luc_tensor *const *)&input);
+  if (last) luc__lay_channels_last(padded);
   if (last || brief) {
     LUC_GO(pad_short(ctx, input, pad, luc_as_scalar(value), padded));
   } else {

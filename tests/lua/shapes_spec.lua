@@ -263,6 +263,12 @@ describe("results lie in memory as operands do", function()
     assert.equal("105 15 5 1", strides(lucerna.cat({few, more:contiguous()}, 2)))
     assert.equal("60 12 1", strides(lucerna.cat({b, b}, 3)))
   end)
+
+  it("of cat and pad, which tell channels from columns of 1", function()
+    local column = lucerna.rand(2, 4, 1, 3):permute(1, 4, 2, 3)
+    assert.equal("24 1 6 3", strides(lucerna.cat({column, column}, 4)))
+    assert.equal("48 1 12 3", strides(lucerna.nn.functional.pad(column, {1, 2})))
+  end)
 end)
 
 -- ---- memory ----
