@@ -31,13 +31,13 @@ static void words(luc_context *ctx, luc_generator *gen, uint32_t *out, int64_t n
 
 /* Of the low 24 - shift bits of each word. */
 static void uniform_float(luc_context *ctx, luc_generator *gen, float *out, int64_t n, float lo,
-                          float hi, int shift) {
+                          float width, int shift) {
   const luc_random_kernels *k = luc__kernels(ctx)->random;
   uint32_t bits[CHUNK];
   for (int64_t i = 0; i < n; i += CHUNK) {
     int64_t m = n - i < CHUNK ? n - i : CHUNK;
     words(ctx, gen, bits, m);
-    k->uniform(out + i, bits, m, lo, hi, shift);
+    k->uniform(out + i, bits, m, lo, width, shift);
   }
 }
 
@@ -83,7 +83,7 @@ static int narrow_bits(luc_dtype dtype) {
 static void uniform_narrow(luc_context *ctx, luc_generator *gen, float *out, int64_t n, double lo,
                            double hi, luc_dtype dtype) {
   float from = round_to((float)lo, dtype), to = round_to((float)hi, dtype);
-  uniform_float(ctx, gen, out, n, from, to, 24 - narrow_bits(dtype));
+  uniform_float(ctx, gen, out, n, from, round_to(to - from, dtype), 24 - narrow_bits(dtype));
 }
 
 static void normal_float(luc_context *ctx, luc_generator *gen, float *out, int64_t n,
@@ -285,7 +285,7 @@ void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw
   } else if (draw->kind == LUC_UNIFORM && narrow) {
     uniform_narrow(ctx, gen, out, n, draw->a, draw->b, draw->target);
   } else if (draw->kind == LUC_UNIFORM && dtype == LUC_FLOAT32) {
-    uniform_float(ctx, gen, out, n, (float)draw->a, (float)draw->b, 0);
+    uniform_float(ctx, gen, out, n, (float)draw->a, (float)draw->b - (float)draw->a, 0);
   } else if (draw->kind == LUC_UNIFORM) {
     uniform_double(ctx, gen, out, n, draw->a, draw->b);
   } else if (draw->kind == LUC_NORMAL && blocks && narrow) {

@@ -10,8 +10,8 @@
 typedef struct luc_random_kernels {
   /* out[i] = the generator's state words, tempered */
   void (*temper)(uint32_t *out, const uint32_t *state, int64_t n);
-  /* out[i] = uniform in [lo, hi) from the low 24 - shift bits, rounded once */
-  void (*uniform)(float *out, const uint32_t *bits, int64_t n, float lo, float hi, int shift);
+  /* out[i] = uniform in [lo, lo + width) from the low 24 - shift bits, rounded once */
+  void (*uniform)(float *out, const uint32_t *bits, int64_t n, float lo, float width, int shift);
   /* out[i] = uniform in [0, 1) from the low 53 bits of two words, of which the first is high */
   void (*uniform_double)(double *out, const uint32_t *bits, int64_t n);
   /* out[i] = 1 where those 53 bits are below limit, else 0 */

@@ -17,8 +17,7 @@ static void temper(uint32_t *restrict out, const uint32_t *restrict state, int64
 }
 
 static void uniform(float *restrict out, const uint32_t *restrict bits, int64_t n, float lo,
-                    float hi, int shift) {
-  float width = hi - lo;
+                    float width, int shift) {
   for (int64_t i = 0; i < n; i++) {
     float x = (float)(int32_t)(bits[i] << shift & 0xffffffu) * 0x1p-24f;
     out[i] = fmaf(x, width, lo);

@@ -37,6 +37,15 @@ describe("uniform numbers", function()
     local x = lucerna.rand(4)
     assert.same({14802022, 15351219, 6423388, 16094478}, x:mul(2 ^ 24):to(lucerna.int64):tolist())
   end)
+
+  it("of half precision span the width as it rounds", function() -- PyTorch 1.13's
+    lucerna.manual_seed(0)
+    local x = lucerna.zeros(4, {dtype = lucerna.bfloat16}):uniform_(0.1, 0.3)
+    assert.same({0.2353515625, 0.13671875, 0.1923828125, 0.25}, x:tolist())
+    lucerna.manual_seed(0)
+    x = lucerna.zeros(4, {dtype = lucerna.float16}):uniform_(-0.3, 0.7)
+    assert.same({0.033935546875, -0.027099609375, 0.5068359375, 0.293701171875}, x:tolist())
+  end)
 end)
 
 describe("normal numbers", function()
