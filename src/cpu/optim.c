@@ -17,13 +17,31 @@ typedef struct job {
   int64_t count;
 } job;
 
+/* Whole rows, where there are rows. */
+static int64_t stretch_of(const luc_update *u) {
+  return u->width > 0 ? luc__whole(STRETCH, u->width) : STRETCH;
+}
+
 static int64_t stretches(const luc_update *u) {
-  return luc__cuts(u->n, STRETCH);
+  return luc__cuts(u->n, stretch_of(u));
+}
+
+/* Rows that have a gradient, as many at a time as are neighbours. */
+static void run_used(const job *j, const luc_update *u, int64_t begin, int64_t end) {
+  const luc_optim_kernels *kernels = &j->kernels[u->dtype];
+  for (int64_t at = begin, next; at < end; at = next + u->width) {
+    for (next = at; next < end && !kernels->is_zero(u->grad, next, next + u->width);)
+      next += u->width;
+    if (next > at) kernels->rule[j->rule](j->options, u, at, next);
+  }
 }
 
 static void run_stretch(const job *j, const luc_update *u, int64_t stretch) {
-  int64_t begin = stretch * STRETCH, end = luc__min64(begin + STRETCH, u->n);
-  j->kernels[u->dtype].rule[j->rule](j->options, u, begin, end);
+  int64_t begin = stretch * stretch_of(u), end = luc__min64(begin + stretch_of(u), u->n);
+  if (u->width > 0)
+    run_used(j, u, begin, end);
+  else
+    j->kernels[u->dtype].rule[j->rule](j->options, u, begin, end);
 }
 
 /* Stretches are numbered through all parameters. */

@@ -15,7 +15,8 @@ typedef struct luc_update {
   const void *grad;
   void *state[LUC_MAX_STATES];    /* what the rules below say */
   double scalar[LUC_MAX_SCALARS]; /* as they were before this step */
-  int64_t step; /* this parameter's steps, this one included: 1 on the first. sgd's first step
+  int64_t width; /* 0, or that of rows: those whose gradient is 0 stay as they are */
+  int64_t step;  /* this parameter's steps, this one included: 1 on the first. sgd's first step
                    copies the gradient into the buffer, whatever it holds. */
 } luc_update;
 
@@ -31,6 +32,7 @@ typedef enum luc_optim_rule {
   LUC_RULE_ADADELTA,
   LUC_RULE_ASGD,
   LUC_RULE_RPROP,
+  LUC_RULE_SPARSE_ADAM,
   LUC_RULE_COUNT
 } luc_optim_rule;
 
@@ -40,8 +42,8 @@ typedef struct luc_sgd {
   bool nesterov, maximize;
 } luc_sgd;
 
-/* Adam, Adamax, NAdam and RAdam. State: exp_avg, then exp_avg_sq (adamax: exp_inf), then
- * max_exp_avg_sq (adam with amsgrad). NAdam's scalar is mu_product. */
+/* Adam, Adamax, NAdam, RAdam and SparseAdam. State: exp_avg, then exp_avg_sq (adamax: exp_inf),
+ * then max_exp_avg_sq (adam with amsgrad). NAdam's scalar is mu_product. */
 typedef struct luc_adam {
   double lr, beta1, beta2, eps, weight_decay;
   double momentum_decay; /* nadam's */

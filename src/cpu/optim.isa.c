@@ -14,5 +14,5 @@
 #define F64(name) name##_f64
 
 /* ORDER DTYPE */
-const luc_optim_kernels LUC_ISA_NAME(luc__optim)[2] = {{{LUC_OPTIM_RULES(F32)}},
-                                                       {{LUC_OPTIM_RULES(F64)}}};
+const luc_optim_kernels LUC_ISA_NAME(luc__optim)[2] = {{{LUC_OPTIM_RULES(F32)}, is_zero_f32},
+                                                       {{LUC_OPTIM_RULES(F64)}, is_zero_f64}};

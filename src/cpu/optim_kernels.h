@@ -9,12 +9,13 @@ typedef void luc_optim_kernel(const void *options, const luc_update *u, int64_t 
 
 typedef struct luc_optim_kernels {
   luc_optim_kernel *rule[LUC_RULE_COUNT];
+  bool (*is_zero)(const void *grad, int64_t begin, int64_t end);
 } luc_optim_kernels;
 
 /* ORDER RULE */
 #define LUC_OPTIM_RULES(X)                                                                         \
   X(sgd), X(adam), X(adamax), X(nadam), X(radam), X(rmsprop), X(adagrad), X(adadelta), X(asgd),    \
-      X(rprop)
+      X(rprop), X(sparse_adam)
 
 extern const luc_optim_kernels luc__optim_base[2], luc__optim_avx2[2], luc__optim_avx512[2];
 

@@ -389,7 +389,11 @@ static bool push_state(lua_State *L, optimizer_box *box, int group, int param) {
     lua_setfield(L, -2, name);
   }
   if (!box->o->kind->counts) return true;
-  push_scalar(L, box, (double)luc_optimizer_steps(box->o, group, param));
+  const int64_t steps = luc_optimizer_steps(box->o, group, param);
+  if (box->o->kind->counts == LUC_COUNTS_INTEGER)
+    lua_pushinteger(L, steps);
+  else
+    push_scalar(L, box, (double)steps);
   lua_setfield(L, -2, "step");
   return true;
 }

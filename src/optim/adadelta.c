@@ -20,7 +20,7 @@ const luc_optim_kind luc__optim_adadelta = {
     .schema = "Adadelta(float lr=1.0, float rho=0.9, float eps=1e-6, float weight_decay=0, "
               "bool? foreach=None, *, bool capturable=False, bool maximize=False, "
               "bool differentiable=False)",
-    .counts = true,
+    .counts = LUC_COUNTS_TENSOR,
     .states = {"square_avg", "acc_delta"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"),
                {"rho value", RHO, 0, 0, 1 + DBL_EPSILON}, /* 1 is allowed */

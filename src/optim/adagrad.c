@@ -24,7 +24,7 @@ const luc_optim_kind luc__optim_adagrad = {
     .schema = "Adagrad(float lr=1e-2, float lr_decay=0, float weight_decay=0, "
               "float initial_accumulator_value=0, float eps=1e-10, bool? foreach=None, *, "
               "bool maximize=False, bool differentiable=False, bool? fused=None)",
-    .counts = true,
+    .counts = LUC_COUNTS_TENSOR,
     .eager = true,
     .states = {"sum"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(LR_DECAY, "lr_decay value"),

@@ -29,7 +29,7 @@ static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u
                     "float weight_decay=" decay ", bool amsgrad=False, *, bool maximize=False, "   \
                     "bool decoupled_weight_decay=" decoupled ", bool? foreach=None, "              \
                     "bool capturable=False, bool differentiable=False, bool? fused=None)",         \
-    .counts = true, .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},                         \
+    .counts = LUC_COUNTS_TENSOR, .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},            \
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),          \
                LUC_BETAS_BELOW_1(BETAS), LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},      \
     .needs = needs, .step = step                                                                   \

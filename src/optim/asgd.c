@@ -27,7 +27,7 @@ const luc_optim_kind luc__optim_asgd = {
     .schema = "ASGD(float lr=1e-2, float lambd=1e-4, float alpha=0.75, float t0=1e6, "
               "float weight_decay=0, bool? foreach=None, bool maximize=False, "
               "bool differentiable=False, bool capturable=False)",
-    .counts = true,
+    .counts = LUC_COUNTS_TENSOR,
     .states = {"ax"},
     .scalars = {"eta", "mu"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(LAMBD, "lambd value"),

@@ -33,7 +33,7 @@ const luc_optim_kind luc__optim_nadam = {
               "float weight_decay=0, float momentum_decay=4e-3, "
               "bool decoupled_weight_decay=False, *, bool? foreach=None, bool maximize=False, "
               "bool capturable=False, bool differentiable=False)",
-    .counts = true,
+    .counts = LUC_COUNTS_TENSOR,
     .states = {"exp_avg", "exp_avg_sq"},
     .scalars = {"mu_product"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),

@@ -11,7 +11,7 @@
 static const luc_optim_kind *const kinds[] = {
     &luc__optim_sgd,      &luc__optim_adam,  &luc__optim_adamw,   &luc__optim_adamax,
     &luc__optim_nadam,    &luc__optim_radam, &luc__optim_rmsprop, &luc__optim_adagrad,
-    &luc__optim_adadelta, &luc__optim_asgd,  &luc__optim_rprop};
+    &luc__optim_adadelta, &luc__optim_asgd,  &luc__optim_rprop,   &luc__optim_sparse_adam};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -137,7 +137,7 @@ static void set_options(const luc_optimizer *o, luc_optim_group *g, const luc_va
 static luc_status check_options(luc_context *ctx, const luc_optimizer *o, const luc_value *v) {
   const luc_optim_kind *kind = o->kind;
   int differentiable = luc__schema_find(o->schema, "differentiable");
-  LUC_CHECK(ctx, !v[differentiable].as.i, LUC_ERR_SUPPORT,
+  LUC_CHECK(ctx, differentiable < 0 || !v[differentiable].as.i, LUC_ERR_SUPPORT,
             "%s: differentiable=True is not supported: steps are not recorded", kind->name);
   for (const luc_optim_limit *l = kind->limits; l->what; l++) {
     const luc_value *option = &v[l->option];
@@ -371,13 +371,14 @@ static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned 
   return LUC_OK;
 }
 
-static luc_update update_of(const luc_optim_slot *slot, const operands *t) {
+static luc_update update_of(const luc_optim_slot *slot, bool by_rows, const operands *t) {
   luc_dtype dtype = t->param->dtype;
   luc_update u = {.dtype = luc__dtype_to_real(dtype),
                   .n = luc__dtype_is_complex(dtype) ? 2 * t->param->numel : t->param->numel,
                   .param = t->param->data,
                   .grad = t->grad->data,
                   .step = slot->steps + 1};
+  if (by_rows && u.n > 0) u.width = t->param->ndim > 0 ? u.n / t->param->sizes[0] : u.n;
   for (int s = 0; s < LUC_MAX_STATES; s++) u.state[s] = t->state[s] ? t->state[s]->data : NULL;
   memcpy(u.scalar, slot->scalar, sizeof u.scalar);
   return u;
@@ -410,12 +411,13 @@ static luc_status reserve_updates(luc_context *ctx, luc_optimizer *o, int n) {
 static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
                          luc_update *updates, operands *held, int *count) {
   unsigned needs = needed(o->kind, g->options);
+  bool by_rows = o->kind->by_rows && o->kind->by_rows(g->options);
   *count = 0;
   for (int i = 0; i < g->n; i++) {
     if (!luc_tensor_grad(g->slots[i].param)) continue;
     LUC_TRY(make_state(ctx, o, g->options, &g->slots[i]));
     LUC_TRY(operands_get(ctx, &g->slots[i], needs, &held[i]));
-    updates[(*count)++] = update_of(&g->slots[i], &held[i]);
+    updates[(*count)++] = update_of(&g->slots[i], by_rows, &held[i]);
   }
   return LUC_OK;
 }

@@ -19,16 +19,25 @@ typedef struct luc_optim_limit {
 
 #define LUC_AT_LEAST_0(option, what)                                                               \
   { what, option, 0, 0, INFINITY }
+#define LUC_ABOVE_0(option, what)                                                                  \
+  { what, option, 0, 0x1p-1074, INFINITY }
 #define LUC_BETAS_BELOW_1(option)                                                                  \
   {"beta parameter at index 1", option, 0, 0, 1}, {                                                \
     "beta parameter at index 2", option, 1, 0, 1                                                   \
   }
 
+/* What `step` is in the state dict: not there, a tensor, an integer. */
+typedef enum luc_optim_counts {
+  LUC_COUNTS_NOT,
+  LUC_COUNTS_TENSOR,
+  LUC_COUNTS_INTEGER
+} luc_optim_counts;
+
 typedef struct luc_optim_kind {
   const char *name;
   const char *schema; /* the options; their values are those of a group */
-  bool counts;        /* `step` is part of the state dict */
-  bool eager;         /* state is made with the group, not at the first step */
+  luc_optim_counts counts;
+  bool eager; /* state is made with the group, not at the first step */
   const char *states[LUC_MAX_STATES + 1];
   const char *scalars[LUC_MAX_SCALARS + 1]; /* state that is one number for a parameter */
   luc_optim_limit limits[8];
@@ -38,6 +47,8 @@ typedef struct luc_optim_kind {
   unsigned (*needs)(const luc_value *options);
   /* What a state begins with; NULL: 0. */
   double (*initial)(const luc_value *options, int which);
+  /* Do these options leave rows without a gradient as they are? NULL: none do. */
+  bool (*by_rows)(const luc_value *options);
   /* Scalars before step 1 (step is 0), and after each step. NULL where there are none. */
   void (*advance)(const luc_value *options, int64_t step, double *scalar);
   luc_status (*step)(luc_context *ctx, const luc_value *options, const luc_update *updates,
@@ -46,7 +57,7 @@ typedef struct luc_optim_kind {
 
 extern const luc_optim_kind luc__optim_sgd, luc__optim_adam, luc__optim_adamw, luc__optim_adamax,
     luc__optim_nadam, luc__optim_radam, luc__optim_rmsprop, luc__optim_adagrad, luc__optim_adadelta,
-    luc__optim_asgd, luc__optim_rprop;
+    luc__optim_asgd, luc__optim_rprop, luc__optim_sparse_adam;
 
 typedef struct luc_optim_slot {
   luc_tensor *param, *state[LUC_MAX_STATES];

@@ -24,7 +24,7 @@ const luc_optim_kind luc__optim_rmsprop = {
     .schema = "RMSprop(float lr=1e-2, float alpha=0.99, float eps=1e-8, float weight_decay=0, "
               "float momentum=0, bool centered=False, bool capturable=False, bool? foreach=None, "
               "bool maximize=False, bool differentiable=False)",
-    .counts = true,
+    .counts = LUC_COUNTS_TENSOR,
     .states = {"square_avg", "momentum_buffer", "grad_avg"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),
                LUC_AT_LEAST_0(MOMENTUM, "momentum value"),

@@ -30,7 +30,7 @@ const luc_optim_kind luc__optim_rprop = {
     .schema = "Rprop(float lr=1e-2, float[2] etas=[0.5, 1.2], float[2] step_sizes=[1e-6, 50], *, "
               "bool capturable=False, bool? foreach=None, bool maximize=False, "
               "bool differentiable=False)",
-    .counts = true,
+    .counts = LUC_COUNTS_TENSOR,
     .states = {"prev", "step_size"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate")},
     .check = check,

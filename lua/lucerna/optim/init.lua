@@ -1,6 +1,6 @@
 -- Optimizers (torch.optim). Most are kinds of the core, which holds parameters and state and
--- updates all in one fused step; LBFGS, Adafactor, Muon and SparseAdam are written on tensors,
--- in files of their own.
+-- updates all in one fused step; LBFGS, Adafactor and Muon are written on tensors, in files of
+-- their own.
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
@@ -135,6 +135,16 @@ optim.Adam = fused "Adam"
 -- g has none. Loshchilov and Hutter, arXiv:1711.05101.
 optim.AdamW = fused "AdamW"
 
+--- SparseAdam: lr (1e-3), betas ({0.9, 0.999}), eps (1e-8), maximize (false). Adam for tables of
+-- which a step uses a few rows: neither the parameter nor its moments change in rows (along
+-- dimension 1) that have no gradient. Gradients of embeddings are dense here, with sparse = true
+-- too; rows of zeros are taken to be those that a sparse gradient would not have. The bias
+-- correction counts all steps.
+--   m = m + (g - m) * (1 - beta1);  v = v + (g² - v) * (1 - beta2)
+--   p = p - lr * √(1 - beta2^t) / (1 - beta1^t) * m / (√v + eps)
+-- Source: https://pytorch.org/docs/stable/generated/torch.optim.SparseAdam.html
+optim.SparseAdam = fused "SparseAdam"
+
 --- Adamax: lr (2e-3), betas ({0.9, 0.999}), eps (1e-8), weight_decay (0), maximize (false). Adam
 -- with the infinity norm. Kingma and Ba, arXiv:1412.6980.
 --   u = max(beta2 * u, |g| + eps);  p = p - lr / (1 - beta1^t) * m / u
@@ -185,7 +195,6 @@ optim.Rprop = fused "Rprop"
 optim.LBFGS = require "lucerna.optim.lbfgs"
 optim.Adafactor = require "lucerna.optim.adafactor"
 optim.Muon = require "lucerna.optim.muon"
-optim.SparseAdam = require "lucerna.optim.sparse_adam"
 
 local LATER = {lr_scheduler = true, swa_utils = true} -- loaded when asked for
 

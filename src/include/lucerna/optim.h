@@ -12,7 +12,7 @@ extern "C" {
 typedef struct luc_optimizer luc_optimizer;
 
 /* kind, a name of torch.optim: "SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop",
- * "Adagrad", "Adadelta", "ASGD" or "Rprop". */
+ * "Adagrad", "Adadelta", "ASGD", "Rprop" or "SparseAdam". */
 luc_status luc_optimizer_new(luc_context *ctx, const char *kind, luc_optimizer **out);
 void luc_optimizer_free(luc_context *ctx, luc_optimizer *o);
 /* Adds a group with default options; *group is its position, from 0. Parameters must be leaves, of
