@@ -29,6 +29,26 @@ static void keep(lua_State *L, int index, int kept, int depth) {
   }
 }
 
+/* What is at `index` outlives all scopes: tensors, and those in plain tables. */
+static void outlive(lua_State *L, luc_l_state *st, int index, int depth) {
+  const luc_l_box *box = luc_l_tobox(L, index);
+  if (box) {
+    if (box->t) luc_l_setpeer(L, st, index);
+  } else if (lua_type(L, index) == LUA_TTABLE && depth < 16) {
+    luc_l_checkstack(L, 6);
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1))
+      outlive(L, st, lua_gettop(L), depth + 1);
+  }
+}
+
+/* outlive(value): what the library's own Lua keeps is not a scope's to release. */
+static int outlive_scopes(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  lua_settop(L, 1);
+  if (st->scopes) outlive(L, st, 1, 0);
+  return 0;
+}
+
 /* Is the box on top of the stack in the set at `kept` (0: there is none)? */
 static bool is_kept(lua_State *L, int kept) {
   if (!kept) return false;
@@ -164,5 +184,7 @@ void luc_l_open_scope(lua_State *L, luc_l_state *st) {
   luc_l_get(L, st, LUC_L_CORE);
   lua_pushcfunction(L, run_scope);
   lua_setfield(L, -2, "scope");
+  lua_pushcfunction(L, outlive_scopes);
+  lua_setfield(L, -2, "_outlive");
   lua_pop(L, 2);
 }

@@ -59,6 +59,34 @@ describe("an optimizer", function()
     assert.has_error(function() optim.SparseAdam(table_of:parameters(), {betas = {1, 0}}) end)
   end)
 
+  for _, kind in ipairs {"SparseAdam", "Adafactor", "Muon", "LBFGS"} do
+    it("keeps the state that " .. kind .. " makes in a scope", function()
+      local moved = {}
+      for run = 1, 2 do
+        local p = parameter {{1.0, 2.0}, {3.0, 4.0}}
+        local o = optim[kind]({p}, {lr = 0.1})
+        local function step()
+          o:step(function()
+            o:zero_grad()
+            local loss = p:square():sum()
+            loss:backward()
+            return loss
+          end)
+        end
+        for _ = 1, 3 do
+          if run == 1 then lucerna.scope(step) else step() end
+        end
+        moved[run] = {p:tolist(), o:state_dict().state[0]}
+      end
+      assert.are.same(moved[2][1], moved[1][1])
+      for name, value in pairs(moved[2][2]) do
+        if lucerna.is_tensor(value) then
+          assert.are.same(value:tolist(), moved[1][2][name]:tolist())
+        end
+      end
+    end)
+  end
+
   it("agrees with published values", function()
     local published = { -- PyTorch 2.9, p = 1, gradients 2, 1.5, 1
       Adam = {0.999, 0.9980174, 0.9970749}, AdamW = {0.99899, 0.9979974, 0.9970449},
@@ -647,7 +675,7 @@ describe("an optimizer refuses", function()
     {"a word for maximize in Adafactor", function() optim.Adafactor({p}, {maximize = "x"}) end,
       "Adafactor: maximize must be a boolean %(got string%)"},
     {"a word for maximize in SparseAdam", function() optim.SparseAdam({p}, {maximize = "x"}) end,
-      "SparseAdam: maximize must be a boolean %(got string%)"},
+      "SparseAdam: maximize must be a boolean %(got string 'x'%)"},
     {"a word for nesterov in Muon", function() optim.Muon({p}, {nesterov = "x"}) end,
       "Muon: nesterov must be a boolean %(got string%)"},
     {"a negative lambd", function() optim.ASGD({p}, {lambd = -0.5}) end,

@@ -81,6 +81,7 @@ end
 
 -- What follows a step; its results. A step that has been made must not fail any more.
 local function after_step(self, args, ...)
+  if not self._core then core._outlive(self.state) end
   call_all(self._hooks.step_post, self, args)
   call_all(every_post, self, args)
   return ...
