@@ -87,6 +87,14 @@ describe("state_dict", function()
     assert.are.equal(2, nn.BatchNorm1d(1):state_dict()._metadata[""].version)
   end)
 
+  it("takes any key, also beside one that went and came back", function()
+    local sd = nn.Linear(1, 1):state_dict()
+    sd.weight, sd[false] = nil, 1
+    sd.weight = 2
+    assert.are.equal(3, #sd)
+    assert.are.same({"bias", false, "weight"}, parity.list(pairs(sd)))
+  end)
+
   it("has the versions that classes written in Lua set", function()
     local Versioned = nn.class("Versioned")
     Versioned._version = 3

@@ -19,7 +19,8 @@ function meta.__index(self, key)
   return store.metadata
 end
 
--- Positions in the list of keys, where one that was deleted still stands.
+-- Positions in the list of keys, where one that was deleted still stands; if it came back, `meta`,
+-- which is nobody's key, stands there.
 local function positions(store)
   local index = store.index
   if not index then
@@ -37,7 +38,7 @@ function meta.__newindex(self, key, value)
     store.metadata = value
   elseif value ~= nil then
     local keys, index = store.keys, positions(store)
-    if index[key] then keys[index[key]] = false end
+    if index[key] then keys[index[key]] = meta end
     index[key] = #keys + 1
     keys[#keys + 1] = key
     rawset(self, key, value)
