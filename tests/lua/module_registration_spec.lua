@@ -248,6 +248,15 @@ describe("assigning", function()
     assert.same({ "in_features", "out_features", "extra" }, keys(pairs(m)))
   end)
 
+  it("nil to a view of hooks removes one of its own, and nothing else", function()
+    local m = nn.Linear(1, 1)
+    local handle = m:register_forward_pre_hook(print)
+    m._forward_hooks[handle.id], m._forward_hooks.other = nil, nil
+    assert.equal(1, #m._forward_pre_hooks)
+    m._forward_pre_hooks[handle.id] = nil
+    assert.equal(0, #m._forward_pre_hooks)
+  end)
+
   it("nn.delattr forgets parameters, buffers, children and fields in turn", function()
     local m = nn.Linear(1, 1)
     m.child, m.field = nn.ReLU(), 1

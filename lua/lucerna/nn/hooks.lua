@@ -126,10 +126,10 @@ local function hook_under(module, name, id)
   end
 end
 
--- These hooks as an ordered map by the ids of their handles. Assigning nil removes a hook.
+-- These hooks as an ordered map by the ids of their handles. Assigning nil removes one of them.
 local view = ordered.live(hooks_under, hook_under, function(module, name, id, value)
   if value ~= nil then fail("%s: hooks are registered, not assigned", name) end
-  core._remove_hook(module, id)
+  if hook_under(module, name, id) then core._remove_hook(module, id) end
 end)
 
 -- ---- of every module ----
