@@ -1,5 +1,5 @@
 -- Can a value be called? Functions, tables and objects with __call; of objects that hide their
--- metatable, modules and classes.
+-- metatable, modules and classes, but not ordered maps.
 
 local core = require "lucerna.core"
 
@@ -9,5 +9,5 @@ return function(value)
   if kind ~= "table" and kind ~= "userdata" then return false end
   local meta = getmetatable(value)
   if type(meta) == "table" then return meta.__call ~= nil end
-  return meta ~= nil and (kind == "table" or core.nn.is_module(value))
+  return meta ~= nil and meta ~= "OrderedMap" and (kind == "table" or core.nn.is_module(value))
 end

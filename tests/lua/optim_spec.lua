@@ -647,6 +647,8 @@ describe("an optimizer refuses", function()
     {"something else", function() optim.SGD({p, 5}, {lr = 0.1}) end, "entry 2"},
     {"an iterator in a list", function() optim.SGD({lucerna.nn.Linear(1, 1):parameters()}) end,
       "entry 1 is a function; an iterator goes in a group, {params = %.%.%.}%)$"},
+    {"a map", function() optim.SGD(lucerna.nn.Linear(1, 1):state_dict()) end,
+      "SGD: params should be an iterator or a table of tensors"},
     {"an unknown option", function() optim.SGD({p}, {lr = 0.1, momentun = 1}) end, "momentum"},
     {"a parameter twice", function() optim.SGD({p, p}) end,
       "duplicate parameters %(parameter 2%)"},
