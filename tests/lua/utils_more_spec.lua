@@ -145,6 +145,10 @@ describe("nn.utils.prune", function()
     assert.same({ { 0, 1 }, { 0, 1 } }, EveryOther():prune(lucerna.ones(2, 2)):tolist())
     assert.matches("importance_scores should have the same shape as tensor t",
       message(method.prune, method, x(2, 2), { importance_scores = x(2) }))
+    for _, name in ipairs { "importance_scores", "default_mask" } do
+      parity.refused("prune: " .. name .. " must be a Tensor (got number)",
+        method.prune, method, x(2, 2), { [name] = 3 })
+    end
   end)
 
   it("keeps methods in a container", function()
@@ -189,6 +193,8 @@ describe("nn.utils.prune", function()
       message(prune.global_unstructured, {}, prune.L1Unstructured, 3))
     assert.matches("importance_scores should have the same shape as parameter weight",
       message(prune.l1_unstructured, m, "weight", 1, x(3)))
+    parity.refused("l1_unstructured: importance_scores must be a Tensor (got number)",
+      prune.l1_unstructured, m, "weight", 1, 3)
   end)
 end)
 

@@ -136,10 +136,11 @@ end
 function Base:prune(...)
   local t, mask, scores = arguments("prune", { "t", "default_mask", "importance_scores" }, ...)
   check.tensor("prune", "t", t)
-  if scores and not check.same_size(scores, t) then
+  if scores and not check.same_size(check.tensor("prune", "importance_scores", scores), t) then
     check.fail("prune: importance_scores should have the same shape as tensor t")
   end
-  return t * self:compute_mask(scores or t, mask or lucerna.ones_like(t))
+  mask = mask and check.tensor("prune", "default_mask", mask) or lucerna.ones_like(t)
+  return t * self:compute_mask(scores or t, mask)
 end
 
 --- remove(module): a plain parameter again, with what was pruned at 0.
@@ -207,7 +208,7 @@ local function apply_scored(class, module, name, scores, ...)
   local who = class.__name
   local tensor = computed.parameter(who, module, name)
   local method, old = combine(class, module, name, ...)
-  if scores and not check.same_size(scores, tensor) then
+  if scores and not check.same_size(check.tensor(who, "importance_scores", scores), tensor) then
     check.fail("%s: importance_scores should have the same shape as parameter %s of %s", who, name,
       check.text(module))
   end
