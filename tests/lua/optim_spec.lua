@@ -674,6 +674,8 @@ describe("an optimizer refuses", function()
       "ASGD: Invalid learning rate: %-1"},
     {"a word for maximize in LBFGS", function() optim.LBFGS({p}, {maximize = "x"}) end,
       "LBFGS: maximize must be a boolean %(got string%)"},
+    {"a negative rate of LBFGS's group", function() optim.LBFGS({{params = {p}, lr = -1}}) end,
+      "LBFGS: Invalid learning rate: %-1"},
     {"a word for maximize in Adafactor", function() optim.Adafactor({p}, {maximize = "x"}) end,
       "Adafactor: maximize must be a boolean %(got string%)"},
     {"a word for maximize in SparseAdam", function() optim.SparseAdam({p}, {maximize = "x"}) end,

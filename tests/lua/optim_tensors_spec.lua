@@ -262,6 +262,19 @@ describe("matrices:", function()
   end
 end)
 
+it("options of a state dict are checked before anything changes", function()
+  for name, change in pairs {Adafactor = {"eps", {0.5}}, Muon = {"ns_coefficients", {}},
+    SparseAdam = {"betas", {0.9}}, LBFGS = {"lr", -1}} do
+    local o = optim[name]({parameter {{1, 2}}}, {lr = 0.5})
+    local dict = o:state_dict()
+    dict.param_groups[1].maximize, dict.param_groups[1][change[1]] = true, change[2]
+    parity.refused(name .. ": ", o.load_state_dict, o, dict)
+    assert.equal("0.5 false", ("%s %s"):format(o.param_groups[1].lr,
+      o.param_groups[1].maximize or false))
+  end
+  optim.LBFGS({parameter {1}}, {tolerance_grad = 0 / 0}) -- a number without limits
+end)
+
 -- PyTorch reads these options from every group that it loads.
 describe("options that are None", function()
   local m = parameter {{1, 2}}

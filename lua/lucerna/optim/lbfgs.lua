@@ -28,6 +28,8 @@ local module = {}
 module.LBFGS = class("LBFGS", Optimizer)
 local LBFGS = module.LBFGS
 
+function LBFGS:_check_options(group) Optimizer._check_limits("LBFGS", LIMITS, group) end
+
 function LBFGS:__init(...)
   local params, lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, search,
     maximize = optimizer.arguments("LBFGS", ARGUMENTS, ...)
@@ -36,7 +38,6 @@ function LBFGS:__init(...)
     tolerance_change = tolerance_change or 1e-9, history_size = history_size or 100,
     maximize = maximize or false}
   defaults.max_eval = max_eval or type(max_iter) == "number" and max_iter * 5 // 4
-  Optimizer._check_limits("LBFGS", LIMITS, defaults)
   defaults.line_search_fn = search
   Optimizer.__init(self, params, defaults, NAMES)
   if #self.param_groups ~= 1 then

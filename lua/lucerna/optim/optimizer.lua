@@ -195,7 +195,8 @@ function Optimizer._number(value)
   return value:item()
 end
 
---- Options must be numbers within limits, {name, low, high, message} each, or {name, "boolean"}.
+--- Options must be numbers, {name} each; within limits, {name, low, high, message}; or
+-- {name, "boolean"}.
 function Optimizer._check_limits(who, limits, group)
   for _, limit in ipairs(limits) do
     local name, low, high, message = table.unpack(limit)
@@ -203,7 +204,7 @@ function Optimizer._check_limits(who, limits, group)
     local wanted = low == "boolean" and low or "number"
     if type(value) ~= wanted then
       fail("%s: %s must be a %s (got %s)", who, name, wanted, type(value))
-    elseif wanted == "number" and
+    elseif message and
       not (value >= (low or -math.huge) and value <= (high or math.huge)) then
       fail("%s: " .. message, who, value)
     end
@@ -488,6 +489,7 @@ function Optimizer:load_state_dict(dict)
   local groups = {} -- copies first, so that nothing has changed when one cannot be made
   for g, saved in ipairs(dict.param_groups) do
     groups[g] = {made = loaded_group(self, self.param_groups[g], saved), states = {}}
+    self:_check_options(groups[g].made)
     for k, id in ipairs(saved.params) do
       groups[g].states[k] = self:_copy_state(g, k, dict.state[id] or {})
     end
