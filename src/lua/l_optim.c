@@ -119,20 +119,26 @@ static int optimizer_options(lua_State *L) {
 
 /* ---- tables, made in one piece: growing one field by field takes several times as long ---- */
 
+/* The value on top of the stack as what the function at 2 makes of it. */
+static void made_value(lua_State *L) {
+  lua_pushvalue(L, 2);
+  lua_insert(L, -2);
+  lua_call(L, 1, 1);
+}
+
 /* The value on top of the stack as one of the copy's own: a plain table as a copy of it, what is no
- * number, boolean or string as what the function at 2 makes of it. */
+ * number, boolean or string as what the function makes of it, and so are tables in tables. */
 static void own_value(lua_State *L) {
   int type = lua_type(L, -1), at = lua_gettop(L);
   if (type == LUA_TNUMBER || type == LUA_TBOOLEAN || type == LUA_TSTRING) return;
   if (type != LUA_TTABLE || lua_getmetatable(L, at)) {
     lua_settop(L, at);
-    lua_pushvalue(L, 2);
-    lua_insert(L, at);
-    lua_call(L, 1, 1);
+    made_value(L);
     return;
   }
   lua_createtable(L, (int)lua_rawlen(L, at), 0);
   for (lua_pushnil(L); lua_next(L, at); lua_rawset(L, at + 1)) {
+    if (lua_istable(L, -1)) made_value(L);
     lua_pushvalue(L, -2);
     lua_insert(L, -2);
   }

@@ -342,6 +342,17 @@ describe("a scheduler's state", function()
     assert.are.same(dict, scheduler:state_dict())
   end)
 
+  it("shares no table with the scheduler, however deep", function()
+    local scheduler = lr_scheduler.StepLR(optimizer(), 3)
+    scheduler.mine = {{1}}
+    local dict = scheduler:state_dict()
+    scheduler.mine[1][1] = 2
+    assert.are.same({{1}}, dict.mine)
+    scheduler:load_state_dict(dict)
+    dict.mine[1][1] = 3
+    assert.are.same({{1}}, scheduler.mine)
+  end)
+
   it("is refused when it is not one", function()
     local o = optimizer()
     local chained = lr_scheduler.ChainedScheduler {lr_scheduler.StepLR(o, 3)}

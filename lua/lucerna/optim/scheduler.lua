@@ -146,7 +146,7 @@ local UNSAVED = {optimizer = true, _schedulers = true, lr_lambdas = true,
 local ROOM = 16 -- fields that most have, at most
 
 local function saved_value(value)
-  if type(value) ~= "function" then return value end
+  if type(value) ~= "function" then return scheduler.copy(value) end
 end
 
 --- Everything but the optimizer and functions; tables are copied.
