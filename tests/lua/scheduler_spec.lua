@@ -477,6 +477,16 @@ describe("a scheduler", function()
   local refusals = {
     {"what is no optimizer", function() s.StepLR({}, 3) end, "StepLR: optimizer: expected an Opt"},
     {"unknown arguments", function() s.StepLR(o, {step_siz = 3}) end, "step_size"},
+    {"a last epoch that is no number", function() s.StepLR(o, 3, {last_epoch = "x"}) end,
+      "StepLR: last_epoch must be a number %(got string%)"},
+    {"a milestone that is no epoch", function() s.MultiStepLR(o, {0 / 0}) end,
+      "MultiStepLR: a milestone must be an epoch %(got %-?nan%)"},
+    {"a word for a milestone", function()
+      s.SequentialLR(o, {s.StepLR(o, 1), s.StepLR(o, 2)}, {"x"})
+    end, "SequentialLR: a milestone must be a number %(got string%)"},
+    {"a word for a last epoch", function()
+      s.SequentialLR(o, {s.StepLR(o, 1), s.StepLR(o, 2)}, {1}, "x")
+    end, "SequentialLR: last_epoch must be a number %(got string%)"},
     {"a step size of 0", function() s.StepLR(o, 0) end, "positive integer step_size, but got 0"},
     {"no gamma", function() s.ExponentialLR(o) end, "gamma must be a number"},
     {"milestones that are no list", function() s.MultiStepLR(o, 3) end, "milestones"},

@@ -137,7 +137,10 @@ local function check_epochs(who, name, list)
   if type(list) ~= "table" then
     fail("%s: %s must be a table of epochs (got %s)", who, name, type(list))
   end
-  for _, epoch in ipairs(list) do check_number(who, "a milestone", epoch) end
+  for _, epoch in ipairs(list) do
+    check_number(who, "a milestone", epoch)
+    if epoch ~= epoch then fail("%s: a milestone must be an epoch (got %s)", who, epoch) end
+  end
 end
 
 --- MultiStepLR(optimizer, milestones, gamma = 0.1, last_epoch = -1): multiplies the rate by gamma
@@ -515,6 +518,8 @@ function SequentialLR:__init(...)
       .. "milestone points, but got number of schedulers %d and the number of milestones to be "
       .. "equal to %d", #schedulers, math.max(points, 0))
   end
+  check_epochs("SequentialLR", "milestones", milestones)
+  check_number("SequentialLR", "last_epoch", last_epoch or -1)
   self._schedulers, self._milestones = {table.unpack(schedulers)}, {table.unpack(milestones)}
   self.optimizer, self.last_epoch = optimizer, (last_epoch or -1) + 1
   for _, group in ipairs(optimizer.param_groups) do

@@ -48,6 +48,7 @@ function LRScheduler:__init(optimizer, last_epoch)
   scheduler.check_optimizer(self.__name, optimizer)
   self.optimizer, self.base_lrs = optimizer, {}
   self.last_epoch = last_epoch or -1
+  scheduler.check_number(self.__name, "last_epoch", self.last_epoch)
   for k, group in ipairs(optimizer.param_groups) do
     if self.last_epoch == -1 then
       group.initial_lr = group.initial_lr or scheduler.rate(group)
