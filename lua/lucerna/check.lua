@@ -32,6 +32,11 @@ function check.option(who, name, value, wanted)
   return value
 end
 
+--- Is the device nil or one that this build has?
+function check.is_here(device)
+  return device == nil or device == "cpu" or device == "cpu:0"
+end
+
 check.tensor = kind(core.is_tensor, "a Tensor")
 check.module = kind(core.nn.is_module, "an nn.Module")
 check.callable = kind(is_callable, "a function")

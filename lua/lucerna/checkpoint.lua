@@ -3,6 +3,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local files = require "lucerna.files"
 local ordered = require "lucerna.nn.ordered"
 
@@ -51,7 +52,7 @@ local function check_location(location)
     for _, to in pairs(location) do check_location(to) end
     return
   end
-  if tostring(location) ~= "cpu" then
+  if not check.is_here(location) then
     fail("load: map_location must be 'cpu' in this build (got '%s')", location)
   end
 end

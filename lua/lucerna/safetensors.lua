@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local files = require "lucerna.files"
 local ordered = require "lucerna.nn.ordered"
 
@@ -18,7 +19,7 @@ local function check_boolean(who, name, value)
 end
 
 local function check_device(who, device)
-  if device ~= nil and tostring(device) ~= "cpu" then
+  if not check.is_here(device) then
     fail("%s: device must be 'cpu' in this build (got '%s')", who, device)
   end
 end

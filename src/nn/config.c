@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nn/module.h"
+#include "ops/geometry.h"
 #include "ops/op.h"
 
 /* Bytes that a value's string or list needs. */
@@ -113,8 +114,11 @@ luc_status luc__config_check(luc_context *ctx, const char *who, const luc_param 
   char type[LUC_TYPE_TEXT];
   LUC_CHECK(ctx, fits, LUC_ERR_TYPE, "%s: %s must be %s", who, param->name,
             luc__param_type_text(type, param));
-  if (param->type != LUC_T_STR || param->choices == NULL || v->kind != LUC_STRING) return LUC_OK;
+  luc_status status = LUC_OK;
   int choice;
-  luc_status status = luc__choice(ctx, param->name, param->choices, v->as.string, &choice);
+  if (param->type == LUC_T_DEVICE)
+    status = luc__check_device(ctx, v);
+  else if (param->type == LUC_T_STR && param->choices != NULL && v->kind == LUC_STRING)
+    status = luc__choice(ctx, param->name, param->choices, v->as.string, &choice);
   return status == LUC_OK ? LUC_OK : luc__failed_as(ctx, status, who);
 }

@@ -46,7 +46,11 @@ luc_status luc__run_to(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__run_to_device(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  LUC_TRY(luc__check_device(ctx, &args[1]));
+  LUC_CHECK(
+      ctx, luc__is_here(&args[1]), LUC_ERR_SUPPORT,
+      "expected a tensor, a dtype such as 'float32' or the device 'cpu', the only one in this "
+      "build (got '%.40s')",
+      args[1].as.string);
   luc_dtype dtype = (luc_dtype)(luc_is_none(&args[2]) ? t->dtype : args[2].as.i);
   return convert(ctx, t, dtype, args[3].as.i, out);
 }

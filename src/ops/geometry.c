@@ -151,9 +151,13 @@ luc_status luc__zeros(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t
 
 /* ---- factories ---- */
 
+bool luc__is_here(const luc_value *device) {
+  return device->kind != LUC_STRING || !strcmp(device->as.string, "cpu") ||
+         !strcmp(device->as.string, "cpu:0");
+}
+
 luc_status luc__check_device(luc_context *ctx, const luc_value *device) {
-  bool given = device->kind == LUC_STRING;
-  LUC_CHECK(ctx, !given || !strcmp(device->as.string, "cpu"), LUC_ERR_SUPPORT,
+  LUC_CHECK(ctx, luc__is_here(device), LUC_ERR_SUPPORT,
             "device must be 'cpu' in this build (got '%.40s')", device->as.string);
   return LUC_OK;
 }

@@ -41,7 +41,9 @@ luc_status luc__factory_sequence(luc_context *ctx, luc_dtype dtype, int64_t n, b
 /* The same of a tensor that is to be converted to dtype. */
 luc_status luc__factory_give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,
                                 const luc_value *opts, luc_value *out);
-/* Fails if device is neither None nor 'cpu'. */
+/* Is the device None or one that this build has? */
+bool luc__is_here(const luc_value *device);
+/* Fails if it is not. */
 luc_status luc__check_device(luc_context *ctx, const luc_value *device);
 /* Fails if the number cannot be a value of this dtype. */
 luc_status luc__check_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype);

@@ -197,7 +197,9 @@ function M.refusals()
     {"trying to create tensor with negative", t.new_empty, z(1), 2, -1},
     {"trying to create tensor with negative", t.new_full, z(1), {-1}, 2},
     {"number of steps must be non-negative, got -1", lucerna.logspace, 0, 1, -1},
-    {"device must be 'cpu' in this build", t.to, z(1), "tpu"},
+    {"to: expected a tensor, a dtype such as 'float32' or the device 'cpu', the only one in this "
+      .. "build (got 'flaot32')", t.to, z(1), "flaot32"},
+    {"zeros: device must be 'cpu' in this build (got 'tpu')", lucerna.zeros, 1, {device = "tpu"}},
     {"copy must be a boolean", t.to, z(1), z(1), "yes"},
     {"other must be a Tensor", t.type_as, z(1), 3},
     {"trying to create tensor with negative", lucerna.rand, -1},

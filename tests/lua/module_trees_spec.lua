@@ -232,10 +232,17 @@ describe("converting", function()
       fails("nn.Module.to only accepts floating point or complex dtypes, but got desired "
         .. "dtype=int64", net.to, net, call[1])
     end
-    fails("device 'cuda:0' is not available", net.to, net, "cuda:0")
+    local accepts = "to: expected a tensor, a dtype such as 'float32' or the device 'cpu', the "
+      .. "only one in this build (got %s)"
+    for _, name in ipairs { "cuda:0", "flaot32", "zeros", "cpus" } do
+      fails(accepts:format("'" .. name .. "'"), net.to, net, name)
+    end
+    fails(accepts:format "number", net.to, net, 3.5)
+    fails("Linear: device must be 'cpu' in this build (got 'cuda')", nn.Linear, 1, 1,
+      { device = "cuda" })
+    assert.is_true(rawequal(net, net:to("cpu:0")))
     fails("device 'cuda' is not available", net.cuda, net)
     fails("device 'cuda:1' is not available", net.cuda, net, 1)
-    fails("expected a device, a dtype or a tensor (got number)", net.to, net, 3.5)
     fails("memory_format is not supported", net.to, net, { memory_format = "channels_last" })
     fails("to: unknown argument 'dtypes' (did you mean 'dtype'?)", net.to, net, { dtypes = 1 })
     assert.equal("float32 int64", dtypes(net))

@@ -295,19 +295,20 @@ local function cast(self, who, dtype)
 end
 
 local function check_device(who, device)
-  if type(device) ~= "string" or not device:find("^cpu") then
-    fail("%s: device '%s' is not available", who, device)
-  end
+  if not check.is_here(device) then fail("%s: device '%s' is not available", who, device) end
+end
+
+local function refuse_to(value)
+  local given = type(value) == "string" and "'" .. value .. "'" or type(value)
+  fail("to: expected a tensor, a dtype such as 'float32' or the device 'cpu', the only one in this "
+    .. "build (got %s)", given)
 end
 
 local function to_dtype(value)
   local dtype = value
   if type(value) == "string" then dtype = root[value] end
   local good, float = pcall(function() return dtype.is_floating_point end)
-  if not good or type(float) ~= "boolean" then
-    fail("to: expected a device, a dtype or a tensor (got %s)", type(value) == "string" and "'"
-      .. value .. "'" or type(value))
-  end
+  if not good or type(float) ~= "boolean" then refuse_to(value) end
   if not float and not dtype.is_complex then
     fail("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s",
       dtype)
@@ -335,7 +336,7 @@ local function parse_to(first, ...)
   if given.memory_format ~= nil then
     fail("to: memory_format is not supported (tensors keep the contiguous one)")
   end
-  if given.device ~= nil then check_device("to", given.device) end
+  if not check.is_here(given.device) then refuse_to(given.device) end
   if given.tensor ~= nil then return to_dtype(given.tensor.dtype) end
   return given.dtype ~= nil and to_dtype(given.dtype) or nil
 end
@@ -381,7 +382,7 @@ function Module:share_memory() return cast(self, "share_memory") end
 function Module:to_empty(...)
   check_self(self, "to_empty")
   local device, recurse = arguments("to_empty", { "device", "recurse" }, ...)
-  if device ~= nil then check_device("to_empty", device) end
+  check_device("to_empty", device)
   return self:_apply(function(t) return root.empty_like(t) end, recurse ~= false)
 end
 
