@@ -37,6 +37,18 @@ function check.is_here(device)
   return device == nil or device == "cpu" or device == "cpu:0"
 end
 
+--- Raises if value is a module's method that was to be called, as in optim.SGD(net.parameters).
+function check.called(who, name, value)
+  if type(value) ~= "function" then return end
+  local Module = require("lucerna.nn").Module
+  for _, method in ipairs {"parameters", "named_parameters", "buffers"} do
+    if value == Module[method] then
+      core._fail("%s: %s must be an iterator or a table of tensors (got the method '%s': write "
+        .. "net:%s())", who, name, method, method)
+    end
+  end
+end
+
 check.tensor = kind(core.is_tensor, "a Tensor")
 check.module = kind(core.nn.is_module, "an nn.Module")
 check.callable = kind(is_callable, "a function")

@@ -464,6 +464,10 @@ describe("optimizers:", function()
       assert.matches("^[^\n]*api_spec.lua:%d+: SGD: params should be an iterator",
         message(function() optim.SGD(wrong, { lr = 1 }) end))
     end
+    assert.matches("SGD: params must be an iterator or a table of tensors %(got the method "
+      .. "'parameters': write net:parameters%(%)%)", message(optim.SGD, m.parameters))
+    assert.matches("clip_grad_norm_: parameters must be .*'named_parameters'",
+      message(nn.utils.clip_grad_norm_, m.named_parameters, 1))
     assert.matches("empty parameter list", message(optim.SGD, {}, { lr = 1 }))
     assert.matches("SGD: missing argument 'params'", message(optim.SGD))
     assert.matches("^[^\n]*api_spec.lua:%d+: StepLR: optimizer: expected an Optimizer",

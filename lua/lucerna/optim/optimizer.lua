@@ -176,6 +176,7 @@ local function collect(who, params)
   elseif not is_iterable(params) then
     refuse_params(who, core.nn.is_module(params) and params:_get_name() or type(params))
   else
+    check.called(who, "params", params)
     for name, p in params do add(name, p) end
   end
   check_named(who, list, names)

@@ -14,6 +14,7 @@ check.fail = fail
 --- An array of the tensors given.
 function check.tensors(who, name, value)
   if lucerna.is_tensor(value) then return { value } end
+  shared.called(who, name, value)
   local list = {}
   if type(value) == "function" then
     for item in value do list[#list + 1] = item end
