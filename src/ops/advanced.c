@@ -35,8 +35,8 @@ static luc_status check_mask(luc_context *ctx, const luc_tensor *self, int dim,
   LUC_CHECK(ctx, mask->ndim > 0, LUC_ERR_SUPPORT, "a mask must have at least one dimension");
   for (int d = 0; d < mask->ndim; d++)
     LUC_CHECK(ctx, mask->sizes[d] == self->sizes[dim + d], LUC_ERR_INDEX,
-              "the shape of the mask %s at dim %d does not match the shape of the indexed tensor "
-              "%s at dim %d",
+              "The shape of the mask %s at index %d does not match the shape of the indexed tensor "
+              "%s at index %d",
               luc__tensor_shape_text(a, mask), d + 1, luc__tensor_shape_text(b, self), dim + d + 1);
   return LUC_OK;
 }

@@ -189,6 +189,15 @@ describe("assignment", function()
     assert.same({ { -1, 8, 9 }, { 4, -1, 6 } }, x[{ { 1, 2 } }]:tolist())
   end)
 
+  it("refuses masks that do not fit in PyTorch's words, counted from 1", function()
+    local x, mask = matrix(), lucerna.ones(2):bool()
+    local text = "The shape of the mask [2] at index 1 does not match the shape of the indexed "
+      .. "tensor [4, 3] at index "
+    parity.refused(text .. 1, function() return x[mask] end)
+    parity.refused(text .. 2, function() return x[{ {}, mask }] end)
+    parity.refused(text .. 1, function() x[mask] = 0 end)
+  end)
+
   it("writes booleans", function()
     local m = lucerna.zeros(3, { dtype = lucerna.bool })
     m[2] = true
