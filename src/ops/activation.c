@@ -188,6 +188,7 @@ static luc_tensor *slope_formula(luc_formula *f, luc_activation kind, luc_tensor
   case LUC_ACT_hardswish: return hardswish_slope(f, x);
   case LUC_ACT_softsign:
     x = luc__fs(f, LUC_OP_add, luc__f1(f, LUC_OP_abs, x), 1);
+    x = luc__f2(f, LUC_OP_add, x, luc__f2(f, LUC_OP_sub, x, x)); /* NaN at infinity */
     return luc__f1(f, LUC_OP_reciprocal, squared(f, x));
   case LUC_ACT_tanhshrink: return squared(f, luc__f1(f, LUC_OP_tanh, x));
   default: return NULL;

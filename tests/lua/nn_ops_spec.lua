@@ -242,6 +242,15 @@ describe("activations where there is no number:", function()
     end
   end)
 
+  it("softsign has no slope at infinity", function()
+    for _, create_graph in ipairs {false, true} do
+      local x = lucerna.tensor({1 / 0, -1 / 0, 1e30}, {requires_grad = true})
+      local slope = autograd.grad(F.softsign(x):sum(), x, {create_graph = create_graph}):tolist()
+      assert.is_true(slope[1] ~= slope[1] and slope[2] ~= slope[2])
+      assert.equal(0, slope[3])
+    end
+  end)
+
   it("softshrink keeps NaN", function()
     for _, dtype in ipairs {lucerna.float32, lucerna.float64, lucerna.bfloat16} do
       local y = F.softshrink(lucerna.tensor({0 / 0, 0.25, -3}, {dtype = dtype})):tolist()
