@@ -188,13 +188,18 @@ done:
 
 /* ---- similarities and distances ---- */
 
-/* max(norm, eps), whose gradient along x is x over it also below eps, as PyTorch's. */
+/* max(norm, eps), whose gradient along x is x over it also below eps, as PyTorch's: there it is the
+ * hypotenuse of norm and of what norm lacks, sqrt(eps^2 - norm^2), as a number. */
 static luc_tensor *norm_above(luc_formula *f, luc_tensor *norm, double eps) {
-  luc_tensor *plain = luc__f1(f, LUC_OP_detach, norm);
-  luc_tensor *ratio = luc__fs(f, LUC_OP_clamp_max, luc__fs(f, LUC_OP_div, plain, eps), 1);
-  luc_tensor *lift = luc__fs(f, LUC_OP_rsub, luc__f2(f, LUC_OP_mul, plain, ratio), eps);
-  lift = luc__fs(f, LUC_OP_clamp_min, lift, 0);
-  return luc__f2(f, LUC_OP_add, luc__f2(f, LUC_OP_mul, norm, ratio), lift);
+  if (norm && !luc__wants_gradient(f->ctx, norm)) return luc__fs(f, LUC_OP_clamp_min, norm, eps);
+  luc_tensor *low = luc__fs(f, LUC_OP_clamp_max, norm, eps),
+             *plain = luc__f1(f, LUC_OP_detach, low);
+  luc_tensor *difference = luc__f1(f, LUC_OP_sqrt, luc__fs(f, LUC_OP_rsub, plain, eps));
+  luc_tensor *sum = luc__f1(f, LUC_OP_sqrt, luc__fs(f, LUC_OP_add, plain, eps));
+  low = luc__f2(f, LUC_OP_hypot, low, luc__f2(f, LUC_OP_mul, difference, sum));
+  return luc__f_call(f, LUC_OP_where,
+                     LUC_ARGS(luc_v_tensor(luc__fs(f, LUC_OP_gt, norm, eps)), luc_v_tensor(norm),
+                              luc_v_tensor(low)));
 }
 
 /* cosine_similarity(x1, x2, dim, eps): both norms are kept from being below eps. */

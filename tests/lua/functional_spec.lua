@@ -434,6 +434,17 @@ describe("distances:", function()
     near(lucerna.tensor {math.sqrt(2) * 0.5}, F.pairwise_distance(zero, zero, 2.0, 0.5))
   end)
 
+  it("cosine_similarity's later gradients below eps are PyTorch 1.13's", function()
+    local double = {dtype = lucerna.float64, requires_grad = true}
+    local a, b = lucerna.tensor({3e-4, -4e-4}, double), lucerna.tensor({0.1, 0.2}, double)
+    local g = lucerna.autograd.grad(F.cosine_similarity(a, b, 1, 0.01), a, {create_graph = true})
+    local ga, gb = lucerna.autograd.grad(g:sum(), {a, b}, {create_graph = true})
+    near(lucerna.tensor({-133.962833, 849.437503}, double), ga)
+    near(lucerna.tensor({179.064324, -89.532162}, double), gb)
+    local third = lucerna.autograd.grad(ga:sum(), a)
+    near(lucerna.tensor({-3582671.828679, -4461940.826663}, double), third)
+  end)
+
   it("cosine_similarity is of the promoted dtype", function()
     local x, whole = lucerna.tensor {{3.0, 4.0}}, lucerna.tensor {{1, 0}}
     near(0.6, F.cosine_similarity(x, whole):item())
