@@ -1,6 +1,7 @@
 -- What the out-of-memory sweep runs with transformations: rules, calls sample by sample, gradients
 -- inside maps and maps of gradients. Returns the scenario as a function.
 local lucerna = require "lucerna"
+local Cube = require("functions").Cube
 local func, nn = lucerna.func, lucerna.nn
 
 local function scenario()
@@ -22,13 +23,6 @@ local function scenario()
   func.vmap(func.vmap(function(a, b) return a:dot(b) end, {1, none}), {none, 1})(w, x)
   func.hessian(function(a) return (a * a * a):sum() end)(x[1])
   func.jacfwd(function(a) return w:matmul(a) end)(x[1])
-  local Cube = lucerna.autograd.Function("Cube", {
-    forward = function(ctx, a)
-      ctx:save_for_backward(a)
-      return a ^ 3
-    end,
-    backward = function(ctx, g) return g * ctx.saved_tensors[1] ^ 2 * 3 end,
-  })
   func.vmap(func.grad(function(a) return Cube.apply(a):sum() end))(x)
   assert(not pcall(func.vmap(function(a) return a:item() end), x))
   assert(#require("lucerna.core")._vmap_levels() == 0)

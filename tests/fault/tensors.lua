@@ -6,14 +6,7 @@ local data, safetensors, optim = lucerna.data, lucerna.safetensors, lucerna.opti
 
 local path = os.tmpname()
 
-local Exp = lucerna.autograd.Function("Exp", {
-  forward = function(ctx, x)
-    local y = x:exp()
-    ctx:save_for_backward(y)
-    return y
-  end,
-  backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
-})
+local Exp = require("functions").Exp
 
 -- Tensors made inside a finalizer, which are collected in a coroutine: there Lua asks for memory to
 -- call their own. The first collection renews what paces the collector, which is finalized first.

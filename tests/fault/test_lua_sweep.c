@@ -94,7 +94,7 @@ static int prepare(lua_State *L) {
   lua_getglobal(L, "package");
   const char *root = getenv("LUCERNA_ROOT");
   root = root ? root : ".";
-  lua_pushfstring(L, "%s/lua/?.lua;%s/lua/?/init.lua", root, root);
+  lua_pushfstring(L, "%s/lua/?.lua;%s/lua/?/init.lua;%s/tests/lua/?.lua", root, root, root);
   lua_setfield(L, -2, "path");
   lua_pushfstring(L, "%s/tests/fault/%s.lua", root, lua_tostring(L, 1));
   if (luaL_loadfile(L, lua_tostring(L, -1)) != LUA_OK) return lua_error(L);

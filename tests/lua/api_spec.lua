@@ -2,6 +2,7 @@
 -- files, errors, the command. What it says of modules is in api_modules_spec.lua.
 local lucerna = require "lucerna"
 local files = require "files"
+local functions = require "functions"
 local parity = require "parity"
 
 local nn, F, message = lucerna.nn, lucerna.nn.functional, parity.message
@@ -393,16 +394,8 @@ describe("recording:", function()
   end)
 
   it("functions can be written in Lua", function()
-    local Exp = lucerna.autograd.Function("Exp", {
-      forward = function(ctx, t)
-        local y = t:exp()
-        ctx:save_for_backward(y)
-        return y
-      end,
-      backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
-    })
     local w = lucerna.zeros(1, { requires_grad = true })
-    local y = Exp.apply(w)
+    local y = functions.Exp.apply(w)
     assert.equal("tensor([1.], grad_fn=<ExpBackward>)", tostring(y))
     y:sum():backward()
     assert.equal(1, w.grad:item())

@@ -180,13 +180,12 @@ describe("a module answers as PyTorch's:", function()
 end)
 
 describe("MultiheadAttention", function()
-  local function leaf(...) return parity.leaf {...} end
-
   it("has first and second derivatives, with weights and without", function()
     for _, options in ipairs {{}, {add_bias_kv = true, add_zero_attn = true, kdim = 3}} do
       lucerna.manual_seed(2)
       local m = nn.MultiheadAttention(4, 2, options):double()
-      local inputs = {leaf(2, 1, 4), leaf(3, 1, options.kdim or 4), leaf(3, 1, 4)}
+      local inputs = {parity.leaf(2, 1, 4), parity.leaf(3, 1, options.kdim or 4),
+        parity.leaf(3, 1, 4)}
       local mask = lucerna.tensor {{false, true, false}, {false, false, false}}
       for _, need in ipairs {true, false} do
         local function f()
@@ -233,15 +232,14 @@ describe("MultiheadAttention", function()
 end)
 
 describe("the Transformer's classes", function()
-  local function leaf(...) return parity.leaf {...} end
-
   it("have first and second derivatives", function()
     lucerna.manual_seed(4)
     local options = {dim_feedforward = 3, dropout = 0, activation = lucerna.tanh}
     local encoder = nn.TransformerEncoderLayer(2, 1, options):double()
     options.norm_first = true
     local decoder = nn.TransformerDecoderLayer(2, 1, options):double()
-    local src, tgt, mask = leaf(2, 1, 2), leaf(2, 1, 2), lucerna.ones(2, 2):triu(1):bool()
+    local src, tgt = parity.leaf(2, 1, 2), parity.leaf(2, 1, 2)
+    local mask = lucerna.ones(2, 2):triu(1):bool()
     local function f() return decoder(tgt, encoder(src, mask), {tgt_mask = mask}) end
     parity.gradcheck(f, {src, tgt, encoder.self_attn.in_proj_weight, decoder.linear1.weight})
     parity.gradgradcheck(f, {src, tgt})

@@ -1,22 +1,10 @@
 -- autograd.Function: operators of Lua with a backward of their own.
 local lucerna = require "lucerna"
 local parity = require "parity"
-local autograd = lucerna.autograd
-
-local function leaf(values)
-  return lucerna.tensor(values, { dtype = lucerna.float64, requires_grad = true })
-end
+local Exp = require("functions").Exp
+local autograd, leaf = lucerna.autograd, parity.leaf_with
 
 describe("autograd.Function", function()
-  local Exp = autograd.Function("Exp", {
-    forward = function(ctx, x)
-      local y = x:exp()
-      ctx:save_for_backward(y)
-      return y
-    end,
-    backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
-  })
-
   it("has a backward of its own", function()
     local x = leaf { 0, 1 }
     local y = Exp.apply(x)

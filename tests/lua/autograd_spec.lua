@@ -1,11 +1,7 @@
 -- Autograd from Lua: backward and grad, modes, hooks, and the checks by finite differences.
 local lucerna = require "lucerna"
 local parity = require "parity"
-local autograd = lucerna.autograd
-
-local function leaf(values)
-  return lucerna.tensor(values, { dtype = lucerna.float64, requires_grad = true })
-end
+local autograd, leaf = lucerna.autograd, parity.leaf_with
 
 describe("backward", function()
   it("adds gradients to the leaves", function()

@@ -1,6 +1,7 @@
 -- lucerna.func and autograd.functional: the answers of functorch and PyTorch, what is refused and
 -- how, and that nothing stays behind. vmap over every operator is vmap_spec.lua.
 local lucerna = require "lucerna"
+local functions = require "functions"
 local parity = require "parity"
 local func, nn, functional = lucerna.func, lucerna.nn, lucerna.autograd.functional
 
@@ -200,19 +201,7 @@ describe("in vmap", function()
   end)
 
   it("functions with gradients of their own have them", function()
-    local Cube = lucerna.autograd.Function("Cube", {
-      forward = function(ctx, a)
-        local y = a ^ 3
-        ctx:save_for_backward(a, y)
-        return y
-      end,
-      backward = function(ctx, grad)
-        local a, y = table.unpack(ctx.saved_tensors)
-        assert(a:dim() == y:dim())
-        return grad * a ^ 2 * 3
-      end,
-    })
-    local t = x(4)
+    local t, Cube = x(4), functions.Cube
     parity.close(func.vmap(Cube.apply)(t), t ^ 3)
     parity.close(func.vmap(func.grad(Cube.apply))(t), t ^ 2 * 3)
     parity.close(func.vmap(func.grad(func.grad(Cube.apply)))(t), t * 6)

@@ -134,9 +134,15 @@ function parity.gradgradcheck(f, inputs, options)
   if not ok then error(why, 2) end
 end
 
---- A float64 leaf of this shape with random values, for gradient checks.
+--- A float64 leaf of this shape, sizes or a table of them, with random values.
 function parity.leaf(...)
-  return lucerna.randn(..., { dtype = lucerna.float64 }):requires_grad_()
+  local size = type(...) == "table" and ... or { ... }
+  return lucerna.randn(size, { dtype = lucerna.float64 }):requires_grad_()
+end
+
+--- A float64 leaf with these values.
+function parity.leaf_with(values)
+  return lucerna.tensor(values, { dtype = lucerna.float64, requires_grad = true })
 end
 
 --- The float32 tensor of this shape that the recorded lines call x: quarters from -1 on.

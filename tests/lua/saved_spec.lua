@@ -2,12 +2,10 @@
 -- depend on it.
 local lucerna = require "lucerna"
 local parity = require "parity"
-local autograd, nn = lucerna.autograd, lucerna.nn
+local autograd, nn, leaf = lucerna.autograd, lucerna.nn, parity.leaf
 local graph = autograd.graph
 
 local function same(t) return t end
-
-local function leaf(...) return lucerna.randn(..., {dtype = lucerna.float64}):requires_grad_() end
 
 -- Hooks that count what they are given.
 local function counting()
