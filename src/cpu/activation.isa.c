@@ -4,16 +4,32 @@
 #include <math.h>
 
 #include "cpu/elementwise_loops.h"
+#include "tensor/half.h"
 
 #include "cpu/real_f32.inc"
 #include "cpu/activation_real.inc"
 #include "cpu/real_f64.inc"
 #include "cpu/activation_real.inc"
 
+/* Those of float16 that take little longer than memory does. */
+#define F16_VLOOP(id)
+#if defined(__F16C__)
+#include "cpu/half.inc"
+#define HALF_VLOOP(id)
+#define HALF_VPAIRS(id)    VPAIRS(id, 1, id##_f32(VA, p))
+#define LUC_ACT(id, LOOPS) HALF_##LOOPS(id)
+#include "cpu/activation.def"
+#undef LUC_ACT
+#include "cpu/half_end.inc"
+#define F16_VPAIRS(id) [LUC_EW_F16] = id##_loop_f16
+#else
+#define F16_VPAIRS(id)
+#endif
+
 const luc_activation_kernels LUC_ISA_NAME(luc__activation) = {
     .forward =
         {
-#define LUC_ACT(id, LOOPS) {.fn = {id##_loop_f32, id##_loop_f64}, .inputs = 1},
+#define LUC_ACT(id, LOOPS) {.fn = {id##_loop_f32, id##_loop_f64, F16_##LOOPS(id)}, .inputs = 1},
 #include "cpu/activation.def"
 #undef LUC_ACT
         },

@@ -43,32 +43,39 @@
 /* ---- float16 ---- */
 
 #if defined(__F16C__)
+#include "cpu/half.inc"
+
+/* Functions of numbers, which the compiler makes those of vectors. */
+#define HALF(name, inputs, call)                                                                   \
+  LUC_INLINE V FN(name##_lanes)(V x, V y, V z, const PARAMS *p) {                                  \
+    V done;                                                                                        \
+    (void)y, (void)z, (void)p;                                                                     \
+    for (int i = 0; i < LANES; i++) done[i] = call;                                                \
+    return done;                                                                                   \
+  }                                                                                                \
+  VPAIRS(name, inputs, FN(name##_lanes)(VA, inputs > 1 ? VB : (V){0}, inputs > 2 ? VC : (V){0}, p))
+#define X        x[i]
+#define Y        y[i]
+#define Z        z[i]
+#define INFINITE 0x7c00
 #include "cpu/elementwise_half.inc"
+
+#include "cpu/half_end.inc"
 #define F16(id) [LUC_EW_F16] = id##_loop_f16
 #else
 #define F16(id) [LUC_EW_F16] = NULL
 #endif
 
-/* ---- bfloat16: computed as floats in registers, not in chunks of memory ---- */
+/* ---- bfloat16: computed as floats in registers, too ---- */
 
-#define T               uint16_t
-#define FN(f)           f##_bf16
-#define FLOAT(x)        luc__bfloat16_to_float(x)
-#define BY_FLOAT1(name) PAIRS(name, 1, luc__float_to_bfloat16(name##_f32(FLOAT(A))))
-#define BY_FLOAT2(name) PAIRS(name, 2, luc__float_to_bfloat16(name##_f32(FLOAT(A), FLOAT(B))))
-#define BY_FLOAT3P(name)                                                                           \
-  QUICK(name, T, 3, luc__float_to_bfloat16(name##_f32(FLOAT(A), FLOAT(B), FLOAT(C), p)))
-BY_FLOAT2(add)
-BY_FLOAT2(sub)
-BY_FLOAT2(mul)
-BY_FLOAT2(div)
-BY_FLOAT3P(addcmul)
-BY_FLOAT3P(addcdiv)
-BY_FLOAT1(reciprocal)
-BY_FLOAT1(sqrt)
-BY_FLOAT1(rsqrt)
-#define INFINITE 0x7f80
-#include "cpu/elementwise_sign.inc"
+#define T                        uint16_t
+#define FN(f)                    f##_bf16
+#define HALF(name, inputs, call) PAIRS(name, inputs, luc__float_to_bfloat16(call))
+#define X                        luc__bfloat16_to_float(A)
+#define Y                        luc__bfloat16_to_float(B)
+#define Z                        luc__bfloat16_to_float(C)
+#define INFINITE                 0x7f80
+#include "cpu/elementwise_half.inc"
 #undef T
 #undef FN
 

@@ -95,7 +95,17 @@ luc_status luc__grad_rsub(luc_context *ctx, luc_backward *b) {
   return scaled(ctx, b, 1, &one, 1);
 }
 
-LUC_RUN(mul, SAME)
+/* Halves take a number beside them as it is. */
+luc_status luc__run_mul(luc_context *ctx, luc_value *args, luc_value *out) {
+  const int of = args[0].kind == LUC_TENSOR ? 0 : 1;
+  const luc_tensor *t = luc_as_tensor(&args[of]);
+  const luc_value *factor = &args[1 - of];
+  const bool half = t && (t->dtype == LUC_FLOAT16 || t->dtype == LUC_BFLOAT16);
+  if (!half || (factor->kind != LUC_FLOAT && factor->kind != LUC_INT))
+    return luc__pointwise(ctx, LUC_EW_mul, LUC_RULE_SAME, args, NULL, out);
+  const luc_ew_params params = luc__ew_param(luc_as_scalar(factor));
+  return luc__pointwise(ctx, LUC_EW_scaled, LUC_RULE_SAME, &args[of], &params, out);
+}
 
 /* op(a, the conjugate of b); a number is its own. */
 static luc_status with_conjugate(luc_context *ctx, luc_opid op, luc_tensor *a, const luc_value *b,

@@ -365,6 +365,7 @@ describe("the sign of a half", function()
 end)
 
 describe("functions of every half", function()
+  local F = nn.functional
   local bits = (lucerna.arange(65536) - 32768):to(lucerna.int16)
   local turned = bits:flip(1)
   local FUNCTIONS = {
@@ -373,9 +374,30 @@ describe("functions of every half", function()
     reciprocal = function(x) return x:reciprocal() end,
     addcmul = function(x, y) return x:addcmul(y, x, { value = 0.3 }) end,
     addcdiv = function(x, y) return x:addcdiv(x, y, { value = -1.7 }) end,
+    add = function(x, y) return x:add(y, { alpha = 0.7 }) end,
+    lerp = function(x, y) return x:lerp(y, y) end,
+    maximum = function(x, y) return x:maximum(y) end,
+    minimum = function(x, y) return x:minimum(y) end,
+    clamp = function(x, y) return x:clamp(y, x) end,
+    ["clamp by numbers"] = function(x) return x:clamp(-3, 0.625) end,
+    square = function(x) return x:square() end,
+    ceil = function(x) return x:ceil() end,
+    floor = function(x) return x:floor() end,
+    round = function(x) return x:round() end,
+    trunc = function(x) return x:trunc() end,
+    frac = function(x) return x:frac() end,
+    copysign = function(x, y) return x:copysign(y) end,
+    leaky_relu = function(x) return F.leaky_relu(x, 0.3) end,
+    hardtanh = function(x) return F.hardtanh(x) end,
+    hardsigmoid = function(x) return F.hardsigmoid(x) end,
+    hardswish = function(x) return F.hardswish(x) end,
+    hardshrink = function(x) return F.hardshrink(x) end,
+    softshrink = function(x) return F.softshrink(x) end,
+    threshold = function(x) return F.threshold(x, 0.5, 2) end,
     ["less than a number"] = function(x) return 3 - x end,
     ["by a number they have"] = function(x) return x * 0.375 end,
     ["by one they have not"] = function(x) return x / 0.3 end,
+    ["one they have not times"] = function(x) return 0.3 * x end,
   }
   for what, f in pairs(FUNCTIONS) do
     it("are those of floats, rounded: " .. what, function()
