@@ -172,8 +172,8 @@ describe("TensorDataset", function()
   it("refuses what does not fit", function()
     refused("TensorDataset: size mismatch between tensors: 2 rows in tensor 1, 3 in tensor 2$",
       function() data.TensorDataset(lucerna.ones(2), lucerna.ones(3)) end)
-    assert.error_matches(function() data.TensorDataset() end, "at least one tensor")
-    assert.error_matches(function() data.TensorDataset(5) end, "argument 1 is not a tensor")
+    parity.refused("at least one tensor", data.TensorDataset)
+    parity.refused("argument 1 is not a tensor", data.TensorDataset, 5)
     local set = data.TensorDataset(lucerna.ones(2))
     refused("TensorDataset: index 3 is out of range %[1, 2%] %(indices count from 1%)$",
       function() set:get(3) end)
@@ -230,7 +230,7 @@ describe("default_collate", function()
   end)
 
   it("refuses what cannot be batched", function()
-    assert.error_matches(function() data.default_collate {print} end, "%(got function%)$")
+    parity.refused("%(got function%)$", data.default_collate, {print})
     refused("default_collate: item 2 lacks field 'x'$",
       function() data.default_collate {{x = 1}, {}} end)
   end)
@@ -371,9 +371,9 @@ describe("DataLoader", function()
       {batch_size = lucerna.none, drop_last = true})
     refuses("num_workers must be", numbers(3), {num_workers = -1})
     refuses("missing argument 'dataset'$")
-    assert.error_matches(function() return #data.DataLoader {numbers(1), batch_sampler = print} end,
-      "has no length")
-    assert.error_matches(function() data.DataLoader {numbers(1)} (nil, 5) end, "use it as `for")
+    parity.refused("has no length",
+      function() return #data.DataLoader {numbers(1), batch_sampler = print} end)
+    parity.refused("use it as `for", function() data.DataLoader {numbers(1)} (nil, 5) end)
   end)
 
   it("is not walked by pairs or ipairs, which would find its settings and nothing", function()
@@ -611,15 +611,15 @@ describe("Subset and random_split", function()
   end)
 
   it("refuse lengths that do not add up", function()
-    assert.error_matches(function() data.random_split(numbers(3), {1, 1}) end,
-      "random_split: lengths sum to 2, the data set has 3 items$")
-    assert.error_matches(function() data.random_split(numbers(3), {0.5, 0.1}) end, "must sum to 1")
-    assert.error_matches(function() data.random_split(numbers(3), {4, -1}) end,
-      "random_split: lengths: entry 2 must not be negative %(got %-1%)$")
-    assert.error_matches(function() data.random_split(numbers(3), {0 / 0, 1}) end,
-      "random_split: lengths: entry 1 must not be negative %(got %-?nan%)$")
-    assert.error_matches(function() data.random_split(numbers(3), {3}, {generater = 1}) end,
-      "random_split: unknown argument 'generater' %(did you mean 'generator'%?%)$")
+    parity.refused("random_split: lengths sum to 2, the data set has 3 items$", data.random_split,
+      numbers(3), {1, 1})
+    parity.refused("must sum to 1", data.random_split, numbers(3), {0.5, 0.1})
+    parity.refused("random_split: lengths: entry 2 must not be negative %(got %-1%)$",
+      data.random_split, numbers(3), {4, -1})
+    parity.refused("random_split: lengths: entry 1 must not be negative %(got %-?nan%)$",
+      data.random_split, numbers(3), {0 / 0, 1})
+    parity.refused("random_split: unknown argument 'generater' %(did you mean 'generator'%?%)$",
+      data.random_split, numbers(3), {3}, {generater = 1})
   end)
 end)
 

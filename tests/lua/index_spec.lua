@@ -232,8 +232,8 @@ describe("assignment", function()
     for _, index in ipairs {1, {{1, 2}}, lucerna.tensor {1, 2}, lucerna.ones(3):bool()} do
       for _, v in ipairs {300, -300, 0 / 0, 1 / 0} do
         local x = lucerna.zeros(3, {dtype = lucerna.uint8})
-        assert.error_matches(function() x[index] = v end,
-          "_: value cannot be converted to type uint8 without overflow")
+        parity.refused("_: value cannot be converted to type uint8 without overflow",
+          function() x[index] = v end)
         assert.same({0, 0, 0}, x:tolist())
       end
     end

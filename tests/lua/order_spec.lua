@@ -1,5 +1,6 @@
 -- Sorting and what is found by it: short lines, long lines.
 local lucerna = require "lucerna"
+local parity = require "parity"
 
 -- Lines of few elements are sorted beside each other; the same among larger ones, one by one.
 describe("a short line", function()
@@ -187,8 +188,7 @@ describe("a long line", function()
       local at = lucerna.randint(1, 131, { rows, 130 })
       assert.is_true(x:gather(2, at):equal(x:contiguous():gather(2, at)))
     end
-    assert.error_matches(function() x:gather(2, lucerna.full({ 300, 130 }, 131)) end,
-      "index 131 is out of range")
+    parity.refused("index 131 is out of range", x.gather, x, 2, lucerna.full({ 300, 130 }, 131))
   end)
 
   it("searches few boundaries, and those at the ends of int64", function()

@@ -511,7 +511,7 @@ describe("a number that an integer dtype cannot hold", function()
       local dtype, last = {dtype = lucerna["int" .. bits]}, (1 << bits - 1) - 1
       assert.same({-last - 1, last}, lucerna.tensor({-last - 1, last}, dtype):tolist())
       for _, number in ipairs {-last - 2, last + 1} do
-        assert.error_matches(function() lucerna.tensor({1, number}, dtype) end, "without overflow")
+        parity.refused("without overflow", lucerna.tensor, {1, number}, dtype)
       end
     end
     assert.same({255, 255}, lucerna.tensor({-1, 255}, uint8):tolist()) -- as in C, and PyTorch
