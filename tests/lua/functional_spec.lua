@@ -132,6 +132,15 @@ describe("dropout:", function()
     end
   end)
 
+  it("feature alpha dropout of a vector needs channels only where it draws", function()
+    local x = lucerna.ones(3)
+    assert.same({1, 1, 1}, F.feature_alpha_dropout(x, 0, true):tolist())
+    assert.same({0, 0, 0}, F.feature_alpha_dropout(x, 1, true):tolist())
+    assert.same({0}, F.feature_alpha_dropout(lucerna.ones(0), 0.5, true).shape)
+    parity.refused("feature_alpha_dropout: Feature dropout requires at least 2 dimensions",
+      F.feature_alpha_dropout, x, 0.5, true)
+  end)
+
   it("alpha dropout keeps mean and variance", function()
     lucerna.manual_seed(1)
     local y = nn.AlphaDropout(0.3)(lucerna.randn(20000))
