@@ -95,6 +95,25 @@ describe("state_dict", function()
     assert.are.same({"bias", false, "weight"}, parity.list(pairs(sd)))
   end)
 
+  it("takes no memory for keys that are gone, and loops go on meanwhile", function()
+    local sd, met = nn.Linear(1, 1):state_dict(), {}
+    collectgarbage()
+    local before = collectgarbage "count"
+    for key in pairs(sd) do
+      met[#met + 1] = key
+      for i = 1, 20000 do
+        sd[i] = true
+        sd[i] = nil
+      end
+    end
+    collectgarbage()
+    assert.is_true(collectgarbage "count" < before + 100)
+    assert.are.same({"weight", "bias"}, {met[1], met[2]})
+    sd.bias = nil
+    sd.bias = 1
+    assert.are.same({"weight", "bias"}, parity.list(pairs(sd)))
+  end)
+
   it("has the versions that classes written in Lua set", function()
     local Versioned = nn.class("Versioned")
     Versioned._version = 3

@@ -19,16 +19,20 @@ function meta.__index(self, key)
   return store.metadata
 end
 
--- Positions in the list of keys, where one that was deleted still stands; if it came back, `meta`,
--- which is nobody's key, stands there.
-local function positions(store)
-  local index = store.index
-  if not index then
-    index = {}
-    for i, key in ipairs(store.keys) do index[key] = i end
-    store.index = index
+-- The list of keys, where one that was deleted still stands (if it came back, `meta`, which is
+-- nobody's key, stands there), and positions in it. When it has doubled a new list takes its place,
+-- of what is there; loops go on in theirs.
+local function positions(self, store)
+  if store.index and #store.keys >= store.most then
+    local keys = {}
+    for key in pairs(self) do keys[#keys + 1] = key end
+    store.keys, store.index = keys, nil
   end
-  return index
+  if not store.index then
+    store.index, store.most = {}, 2 * #store.keys + 16
+    for i, key in ipairs(store.keys) do store.index[key] = i end
+  end
+  return store.keys, store.index
 end
 
 -- A new entry.
@@ -37,7 +41,7 @@ function meta.__newindex(self, key, value)
   if key == "_metadata" then
     store.metadata = value
   elseif value ~= nil then
-    local keys, index = store.keys, positions(store)
+    local keys, index = positions(self, store)
     if index[key] then keys[index[key]] = meta end
     index[key] = #keys + 1
     keys[#keys + 1] = key
