@@ -101,7 +101,8 @@ end
 -- The fields of an item; data sets may be plain arrays of items, or of arrays of fields. An __index
 -- may make items of any key, a method's name too.
 function data._item_of(dataset, i)
-  if is_callable(dataset.get) then return dataset:get(i) end
+  local get = dataset.get
+  if get and is_callable(get) then return get(dataset, i) end
   local item = dataset[i]
   if type(item) == "table" and not getmetatable(item) and #item > 0 then
     return table.unpack(item)

@@ -139,6 +139,9 @@ function loader.DataLoader(...)
   local settings = loader_options(...)
   check_loader(settings)
   if not settings.one_by_one then settings.batch_size = settings.batch_size or 1 end
+  for _, name in ipairs {"one_by_one", "collate_fn", "drop_last"} do -- without a call of __index
+    settings[name] = settings[name] or false
+  end
   settings.passes = setmetatable({}, {__mode = "k"}) -- first field of a batch -> its pass
   return setmetatable(settings, DataLoader)
 end
