@@ -492,16 +492,20 @@ static void choose_kernel(rd_job *job, luc_dtype dtype) {
   job->native = true;
 }
 
-/* Long runs and some rows of halves are added as they lie; shorter sums stay exact. */
-static bool sums_halves(const rd_job *job, luc_dtype dtype) {
-  if ((dtype != LUC_BFLOAT16 && dtype != LUC_FLOAT16) || job->compute != LUC_COMPUTE_F32 ||
-      job->what->op != LUC_RD_sum)
-    return false;
+/* The kernel for halves as they lie, in runs or some rows, or NULL: shorter sums stay exact. */
+static const luc_rd_kernel *kernel_of_halves(const rd_job *job, luc_dtype dtype) {
+  const int type = dtype == LUC_BFLOAT16 ? LUC_RD_BF16 : LUC_RD_F16;
+  const luc_rd_kernel *kernel = &job->kernels->reduce[job->what->op][type];
+  bool fits;
+  if ((dtype != LUC_BFLOAT16 && dtype != LUC_FLOAT16) || job->compute != LUC_COMPUTE_F32)
+    return NULL;
   if (job->way == BY_ROWS)
-    return job->kept.strides[0][0] == job->size && job->kept.sizes[0] >= FEW &&
-           job->reduced.numel >= HALVES;
-  return job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
-         job->reduced.sizes[0] >= CHUNK;
+    fits = kernel->rows != NULL && job->kept.strides[0][0] == job->size &&
+           job->kept.sizes[0] >= FEW && job->reduced.numel >= HALVES;
+  else
+    fits = kernel->run != NULL && job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
+           job->reduced.sizes[0] >= LUC_RD_SHORT;
+  return fits ? kernel : NULL;
 }
 
 static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) {
@@ -517,11 +521,8 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->pairs = comes_in_pairs(job, (int64_t)luc__dtype_size(dtype));
   if (!job->pairs) take_apart(job);
   choose_way(job, dtype);
-  if (sums_halves(job, dtype)) {
-    const luc_rd op = dtype == LUC_BFLOAT16 ? LUC_RD_sum_bf16 : LUC_RD_sum_f16;
-    job->kernel = &kernels->reduce[op][job->compute];
-    job->direct = true, job->longest = LONG;
-  }
+  const luc_rd_kernel *halves = kernel_of_halves(job, dtype);
+  if (halves != NULL) job->kernel = halves, job->direct = true, job->longest = LONG;
 }
 
 luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {

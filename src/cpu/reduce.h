@@ -26,8 +26,17 @@ typedef enum luc_rd {
 
 enum { LUC_RD_SHORT = 64 }; /* shorter runs are a few values */
 
-/* What kernels fold: the compute types, or smaller integers (and bool, as uint8) into int64_t. */
-enum { LUC_RD_I32 = LUC_NUM_COMPUTES, LUC_RD_I16, LUC_RD_I8, LUC_RD_U8, LUC_NUM_RD_TYPES };
+/* What kernels fold: the compute types, smaller integers (and bool, as uint8) into int64_t, or
+ * halves as floats. */
+enum {
+  LUC_RD_I32 = LUC_NUM_COMPUTES,
+  LUC_RD_I16,
+  LUC_RD_I8,
+  LUC_RD_U8,
+  LUC_RD_F16,
+  LUC_RD_BF16,
+  LUC_NUM_RD_TYPES
+};
 
 /* One state (a, b) per output element, each 8 bytes: double for float and double, int64_t for
  * integers; a position is always an int64_t. `first` elements were folded before. */

@@ -53,30 +53,32 @@ LUC_INLINE luc_vf64 widened_at_f32(const float *p, int half) {
 
 /* Sums of two neighbours in bfloat16, which is the upper half of a float. */
 LUC_INLINE luc_vf32 pairs_bf16(LOAD) {
-  luc_vu32 x = {0};
-  memcpy(&x, (const uint32_t *)p + i, left >= LANES ? sizeof x : (size_t)left * sizeof(uint32_t));
+  const luc_vu32 x = (luc_vu32)as_it_lies_f32(p, i, left);
   return (luc_vf32)(x << 16) + (luc_vf32)(x & 0xffff0000);
 }
-static void sum_bf16_run_f32(void *a, void *b, const void *in, int64_t n, int64_t first) {
+static void sum_run_bf16(void *a, void *b, const void *in, int64_t n, int64_t first) {
   (void)b, (void)first;
   const double last = n % 2 ? (double)luc__bfloat16_to_float(((const uint16_t *)in)[n - 1]) : 0;
   *(double *)a += total_of_f32(in, n / 2, sizeof(uint32_t), pairs_bf16, itself_f32) + last;
 }
 
 LUC_INLINE luc_vf32 widened_f16(LOAD) {
+#if defined(__AVX512F__)
+  const __mmask16 lanes = (__mmask16)(left < LANES ? (1u << left) - 1 : 0xffff);
+  return (luc_vf32)_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, (const uint16_t *)p + i));
+#else
   uint16_t halves[LANES] = {0};
   memcpy(halves, (const uint16_t *)p + i, (size_t)(left < LANES ? left : LANES) * sizeof *halves);
-#if defined(__AVX512F__)
-  return (luc_vf32)_mm512_cvtph_ps(*(const __m256i_u *)halves);
-#elif defined(__F16C__)
+#if defined(__F16C__)
   return (luc_vf32)_mm256_cvtph_ps(*(const __m128i_u *)halves);
 #else
   luc_vf32 x;
   for (int k = 0; k < LANES; k++) x[k] = luc__half_to_float(halves[k]);
   return x;
 #endif
+#endif
 }
-static void sum_f16_run_f32(void *a, void *b, const void *in, int64_t n, int64_t first) {
+static void sum_run_f16(void *a, void *b, const void *in, int64_t n, int64_t first) {
   (void)b, (void)first;
   *(double *)a += total_of_f32(in, n, sizeof(uint16_t), widened_f16, itself_f32);
 }
@@ -118,16 +120,30 @@ LUC_INLINE void half_rows(double *restrict s, const uint16_t *in, int64_t n, int
     }
   }
 }
-static void sum_bf16_rows_f32(void *restrict a, void *restrict b, const void *restrict in,
-                              int64_t n, int64_t step, int64_t count, int64_t first) {
+static void sum_rows_bf16(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
+                          int64_t step, int64_t count, int64_t first) {
   (void)b, (void)first;
   half_rows(a, in, n, step, count, widened_bf16);
 }
-static void sum_f16_rows_f32(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
-                             int64_t step, int64_t count, int64_t first) {
+static void sum_rows_f16(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
+                         int64_t step, int64_t count, int64_t first) {
   (void)b, (void)first;
   half_rows(a, in, n, step, count, widened_f16);
 }
+
+#define EXTREME(id, type, largest, joined)                                                         \
+  static void id##_run_##type(void *a, void *b, const void *in, int64_t n, int64_t first) {        \
+    (void)b, (void)first;                                                                          \
+    *(double *)a = joined(*(double *)a, extreme_of_f32(in, n, largest, widened_##type));           \
+  }
+EXTREME(max, f16, true, larger_f32)
+EXTREME(max, bf16, true, larger_f32)
+EXTREME(min, f16, false, smaller_f32)
+EXTREME(min, bf16, false, smaller_f32)
+#define max_rows_f16  NULL
+#define max_rows_bf16 NULL
+#define min_rows_f16  NULL
+#define min_rows_bf16 NULL
 
 #include "cpu/real_end.inc"
 
@@ -200,7 +216,9 @@ LUC_INLINE luc_vf64 widened_at_f64(const double *p, int half) {
 #define LUC_RD_ALL_SHORT(id)  {FLOATS(SHORT, id), INTEGERS(SHORT, id)},
 #define LUC_RD_REAL(id)       {FLOATS(TURNED, id)},
 #define LUC_RD_REAL_SHORT(id) {FLOATS(SHORT, id)},
-#define LUC_RD_HALF(id)       {{sum_init_f32, id##_run_f32, id##_rows_f32, sum_merge_f32, NULL}},
+#define HALF(id, type)                                                                             \
+  { id##_init_f32, id##_run_##type, id##_rows_##type, id##_merge_f32, NULL }
+#define LUC_RD_HALF(id) {FLOATS(SHORT, id), INTEGERS(SHORT, id), HALF(id, f16), HALF(id, bf16)},
 
 const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_RD_TYPES] = {
 #include "cpu/reduce.def"

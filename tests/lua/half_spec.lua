@@ -410,3 +410,25 @@ describe("functions of every half", function()
     end)
   end
 end)
+
+describe("rows of halves", function()
+  it("have the extremes and sums of their floats", function()
+    lucerna.manual_seed(11)
+    for name in pairs(HALVES) do
+      for _, n in ipairs {63, 64, 65, 100, 127, 129, 257, 1000, 1023} do
+        local x = lucerna.randint(-4, 5, {9, n}):to(lucerna[name])
+        x[2][n], x[3][1], x[4][n // 2], x[5] = 0 / 0, 0 / 0, math.huge, -math.huge
+        for _, f in ipairs {"amax", "amin", "sum", "mean"} do
+          for _, dim in ipairs {2, -1} do
+            local have, want = x[f](x, dim), x:float()[f](x:float(), dim):to(x.dtype)
+            local same = have:eq(want):logical_or(have:isnan():logical_and(want:isnan()))
+            assert.is_true(same:all():item(), name .. f .. n)
+          end
+        end
+        assert.equal(4, x[1]:max():item())
+        assert.equal(-math.huge, x[5]:max():item())
+        assert.is_true(x:min():isnan():item())
+      end
+    end
+  end)
+end)
