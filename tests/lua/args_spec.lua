@@ -228,14 +228,13 @@ describe("results", function()
   it("are not half written where out= does not fit", function()
     local values, whole = lucerna.zeros(1), lucerna.zeros({ 1 }, { dtype = lucerna.int64 })
     local function refused(text, out)
-      assert.matches(text, parity.message(lucerna.sort, x, { out = out }), 1, true)
+      parity.refused(text, lucerna.sort, x, { out = out })
       assert.same({ 0.0 }, values:tolist())
     end
     refused("sort: result type Float can't be cast to the desired output type Long",
       { whole, whole })
     refused("sort: out has no tensor for indices", { values })
-    assert.matches("frexp: out has no tensor for mantissa",
-      parity.message(lucerna.frexp, x, { out = {} }), 1, true)
+    parity.refused("frexp: out has no tensor for mantissa", lucerna.frexp, x, { out = {} })
     refused("sort: out must be a table of 2 tensors (got a userdata)", values)
     refused("sort: out[values] must be a Tensor (got number 3)", { 3, whole })
     local leaf = lucerna.ones(3, { requires_grad = true })

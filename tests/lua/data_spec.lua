@@ -20,9 +20,7 @@ end
 
 -- f's error must match, with the position of this file before it.
 local function refused(pattern, f, ...)
-  local good, message = pcall(f, ...)
-  assert.is_false(good)
-  assert.matches("^[^\n]*data_spec.lua:%d+: " .. pattern, message)
+  parity.refused("^[^\n]*data_spec.lua:%d+: " .. pattern, f, ...)
 end
 
 local function numbers(n)
@@ -360,7 +358,7 @@ describe("DataLoader", function()
     refuses("collate_fn: expected a function %(got number%)$", numbers(3), {collate_fn = 3})
     refuses("sampler: expected positions or a function %(got number%)$", numbers(3), {sampler = 3})
     refused("DataLoader: batch_sampler: batch 1 is no array of positions$",
-      data.DataLoader(numbers(3), {batch_sampler = {3}}))
+      function() data.DataLoader(numbers(3), {batch_sampler = {3}})() end)
     refused("BatchSampler: a sampler that is a function has no length$", function()
       return #data.BatchSampler(print, 2, false)
     end)

@@ -8,15 +8,7 @@ for _, file in ipairs {"layers_simple", "layers_conv"} do
   for _, case in ipairs(parity.load(file)) do cases[#cases + 1] = case end
 end
 
-local function agree(expected, actual, what, tolerance)
-  local difference = parity.difference(actual, expected, {atol = tolerance or 1e-6, rtol = 1e-5})
-  assert(difference == nil, difference and what .. ": " .. difference)
-end
-
-local function make(case)
-  lucerna.manual_seed(42)
-  return assert(load("return " .. case.lua, case.lua, "t", {nn = nn, lucerna = lucerna}))()
-end
+local agree = parity.agree
 
 local function inputs_of(case)
   local inputs = {}
@@ -31,11 +23,11 @@ describe("a layer", function()
   for _, case in ipairs(cases) do
     describe(case.lua, function()
       it("prints as PyTorch's", function()
-        assert.are.equal(case.text, tostring(make(case)))
+        assert.are.equal(case.text, tostring(parity.layer(case)))
       end)
 
       it("begins with PyTorch's state", function()
-        local keys, state = {}, make(case):state_dict()
+        local keys, state = {}, parity.layer(case):state_dict()
         for name in pairs(state) do keys[#keys + 1] = name end
         local expected = {}
         for k, entry in ipairs(case.state) do
@@ -46,7 +38,7 @@ describe("a layer", function()
       end)
 
       it("gives PyTorch's output and gradients", function()
-        local layer, inputs = make(case), inputs_of(case)
+        local layer, inputs = parity.layer(case), inputs_of(case)
         local output, indices = layer(table.unpack(inputs))
         agree(case.output, output, "output")
         agree(case.indices, indices, "indices")

@@ -5,34 +5,14 @@ local files = require "files"
 local parity = require "parity"
 local nn, optim = lucerna.nn, lucerna.optim
 
-local function agree(expected, actual, what, tolerance)
-  local difference = parity.difference(actual, expected, {atol = tolerance or 1e-6, rtol = 1e-5})
-  assert(difference == nil, difference and what .. ": " .. difference)
-end
-
-local function refused(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert(type(message) == "string" and message:find(text, 1, true), message)
-end
-
-local function make(case)
-  lucerna.manual_seed(42)
-  return assert(load("return " .. case.lua, case.lua, "t", {nn = nn, lucerna = lucerna}))()
-end
-
-local function keys_of(state)
-  local keys = {}
-  for name in pairs(state) do keys[#keys + 1] = name end
-  return keys
-end
+local agree, refused = parity.agree, parity.refused
 
 describe("a lazy layer", function()
   for _, case in ipairs(parity.load "layers_lazy") do
     it("is PyTorch's: " .. case.lua, function()
-      local layer, inputs = make(case), {}
+      local layer, inputs = parity.layer(case), {}
       assert.equal(case.before, tostring(layer))
-      assert.same(case.keys, keys_of(layer:state_dict()))
+      assert.same(case.keys, parity.keys(layer))
       for k, fixture in ipairs(case.inputs) do
         inputs[k] = parity.tensor(fixture):requires_grad_()
       end
@@ -41,7 +21,7 @@ describe("a lazy layer", function()
       agree(case.output, output, "output")
       local state = layer:state_dict()
       for k, entry in ipairs(case.state) do
-        assert.equal(entry[1], keys_of(state)[k])
+        assert.equal(entry[1], parity.list(pairs(state))[k])
         agree(entry[2], state[entry[1]], entry[1])
       end
       local weights = lucerna.linspace(0.5, 1.5, output:numel(), {dtype = output.dtype})
@@ -292,7 +272,7 @@ describe("an uninitialized parameter", function()
     m.weight = nn.UninitializedParameter()
     m.kept = nn.UninitializedBuffer()
     m.lost = nn.UninitializedBuffer {persistent = false}
-    assert.same({"weight", "kept"}, keys_of(m:state_dict()))
+    assert.same({"weight", "kept"}, parity.keys(m))
     local names = {}
     for name in m:named_buffers() do names[#names + 1] = name end
     assert.same({"kept", "lost"}, names)
@@ -431,15 +411,15 @@ describe("the state of a lazy module", function()
   end)
 
   it("cannot go into a module that has shapes", function()
-    refused("Can't access the shape of an uninitialized parameter or buffer", function()
-      trained():load_state_dict(fresh():state_dict())
-    end)
+    assert.matches("Can't access the shape of an uninitialized parameter or buffer",
+      parity.message(function() trained():load_state_dict(fresh():state_dict()) end))
   end)
 
   it("changes nothing when another key is wrong", function()
     local state, into = trained():state_dict(), fresh()
     state["1.bias"] = nil
-    refused('Missing key(s) in state_dict: "1.bias"', into.load_state_dict, into, state)
+    assert.matches('Missing key%(s%) in state_dict: "1.bias"',
+      parity.message(into.load_state_dict, into, state))
     assert.is_true(nn.parameter.is_lazy(into[1].weight))
     into:load_state_dict(state, {strict = false})
     assert.same({2, 3}, into[1].weight:size())

@@ -122,6 +122,18 @@ function parity.close(actual, expected, options, label)
   if difference then error((label and label .. ": " or "") .. difference, 2) end
 end
 
+--- The same with the limits of layers, in the order in which their records are read.
+function parity.agree(expected, actual, label, atol)
+  parity.close(actual, expected, { atol = atol or 1e-6, rtol = 1e-5 }, label)
+end
+
+--- The layer of a recorded case, its parameters drawn from the seed that the record has.
+function parity.layer(case)
+  lucerna.manual_seed(42)
+  local env = { nn = lucerna.nn, lucerna = lucerna }
+  return assert(load("return " .. case.lua, case.lua, "t", env))()
+end
+
 --- Fails unless f's gradients agree with finite differences at inputs (float64 leaves).
 function parity.gradcheck(f, inputs, options)
   local ok, why = lucerna.autograd.gradcheck(f, inputs, options)

@@ -84,9 +84,7 @@ describe("utils.checkpoint", function()
 
   it("says what it does not take", function()
     local net, x = net_and_input()
-    local function refused(pattern, f, ...)
-      parity.refused(pattern, f, ...)
-    end
+    local refused = parity.refused
     refused("^[^\n]*checkpoint: function must be a function %(got number%)$",
       checkpoint.checkpoint, 3)
     refused("checkpoint: preserve_rng_state must be a boolean %(got number%)$",

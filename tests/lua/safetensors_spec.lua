@@ -11,9 +11,7 @@ local temporary, bytes_of = files.temporary, files.bytes_of
 
 -- f's error must match, with the position of this file before it.
 local function refused(pattern, f, ...)
-  local good, message = pcall(f, ...)
-  assert.is_false(good)
-  assert.matches("^[^\n]*safetensors_spec.lua:%d+: " .. pattern, message)
+  parity.refused("^[^\n]*safetensors_spec.lua:%d+: " .. pattern, f, ...)
 end
 
 describe("safetensors", function()

@@ -155,9 +155,7 @@ describe("a write that fails", function()
 end)
 
 describe("in-place changes that autograd forbids:", function()
-  local function refused(message, f)
-    parity.refused(message, f)
-  end
+  local refused = parity.refused
 
   it("of leaves and their views", function()
     local x = lucerna.zeros(2, 3):requires_grad_()
