@@ -6,6 +6,7 @@
 #include "autograd/graph.h"
 #include "base/array.h"
 #include "cpu/copy.h"
+#include "cpu/embed.h"
 #include "cpu/reduce.h"
 
 typedef struct luc_run luc_run;
@@ -127,6 +128,16 @@ bool luc__gout_is_spare(const luc_backward *b) {
   return run && !b->node->hooks && exclusive(run, b->gout[0]);
 }
 
+/* sum += g, in place. Of tables with a few rows each only those are added. */
+static luc_status add_to(luc_context *ctx, luc_tensor *sum, luc_tensor *g) {
+  const luc_rows *rows = luc__rows_of(g);
+  if (!rows || !luc__rows_of(sum) || sum->dtype != g->dtype || !luc__same_sizes(sum, g))
+    return luc_call_inplace(ctx, LUC_OP_add, LUC_ARGS(luc_v_tensor(sum), luc_v_tensor(g)));
+  LUC_TRY(luc__tensor_join_rows(ctx, sum, rows));
+  luc__add_rows(ctx, (luc_dtype)g->dtype, g->sizes[1], sum->data, g->data, rows->at, rows->n);
+  return LUC_OK;
+}
+
 /* *sum += g; takes over g. */
 static luc_status accumulate(luc_run *run, luc_tensor **sum, luc_tensor *g) {
   luc_context *ctx = run->ctx;
@@ -136,7 +147,7 @@ static luc_status accumulate(luc_run *run, luc_tensor **sum, luc_tensor *g) {
   }
   luc_status status;
   if (exclusive(run, *sum) && !g->inner) {
-    status = luc_call_inplace(ctx, LUC_OP_add, LUC_ARGS(luc_v_tensor(*sum), luc_v_tensor(g)));
+    status = add_to(ctx, *sum, g);
   } else {
     luc_tensor *total = NULL;
     status = luc__binary(ctx, LUC_OP_add, *sum, g, &total);
@@ -203,7 +214,7 @@ static luc_status accumulate_leaf(luc_run *run, luc_task *task) {
   } else if (!meta->grad) {
     LUC_TRY(luc__unary(ctx, LUC_OP_clone, g, &meta->grad));
   } else if (!run->create_graph) {
-    LUC_TRY(luc_call_inplace(ctx, LUC_OP_add, LUC_ARGS(luc_v_tensor(meta->grad), luc_v_tensor(g))));
+    LUC_TRY(add_to(ctx, meta->grad, g));
   } else {
     luc_tensor *total;
     LUC_TRY(luc__binary(ctx, LUC_OP_add, meta->grad, g, &total));

@@ -71,12 +71,18 @@ typedef struct free_block {
   struct free_block *next;
 } free_block;
 
+typedef struct clean_block { /* its other bytes are zero */
+  struct clean_block *next;
+  size_t size;
+} clean_block;
+
 struct luc_cache {
   size_t bytes;     /* in the lists, with padding */
   size_t allowance; /* at most this much: what the program once had in use, within bounds */
   size_t most;      /* what the allowance can grow to */
   size_t pad;
   free_block *lists[NUM_CLASSES];
+  clean_block *clean; /* a few large ones */
 };
 
 /* ---- size classes ---- */
@@ -263,6 +269,11 @@ static void mark_freed(void *ptr, size_t block) {
   memset(ptr, FREED_BYTE, block);
 }
 
+static void check_clean(const void *ptr, size_t size) {
+  const unsigned char *bytes = ptr;
+  for (size_t i = 0; i < size; i++) LUC_ASSERT(bytes[i] == 0);
+}
+
 /* Nobody may have written to a block while it was in the cache. */
 static void check_freed(const void *ptr, size_t block) {
   const unsigned char *bytes = ptr;
@@ -278,6 +289,9 @@ static inline void check_guard(const void *ptr, size_t size) {
 }
 static inline void mark_freed(void *ptr, size_t block) {
   (void)ptr, (void)block;
+}
+static inline void check_clean(const void *ptr, size_t size) {
+  (void)ptr, (void)size;
 }
 static inline void check_freed(const void *ptr, size_t block) {
   (void)ptr, (void)block;
@@ -334,6 +348,11 @@ static bool cache_trim(luc_heap *heap, luc_cache *cache) {
       cache->lists[c] = block->next;
       heap_put(heap, block, class_size(c));
     }
+  }
+  while (cache->clean != NULL) {
+    clean_block *block = cache->clean;
+    cache->clean = block->next;
+    heap_put(heap, block, class_size(class_with_guard(block->size)));
   }
   cache->bytes = 0;
   return any;
@@ -413,6 +432,33 @@ void *luc__alloc_zero(luc_context *ctx, size_t size) {
   void *ptr = luc__alloc(ctx, size);
   if (ptr != NULL) memset(ptr, 0, size);
   return ptr;
+}
+
+void *luc__alloc_clean(luc_context *ctx, size_t size) {
+  for (clean_block **at = &ctx->cache->clean; *at != NULL; at = &(*at)->next) {
+    clean_block *block = *at;
+    if (block->size != size) continue;
+    *at = block->next;
+    *block = (clean_block){NULL, 0};
+    ctx->cache->bytes -= class_size(class_with_guard(size)) + ctx->cache->pad;
+    check_clean(block, size);
+    return block;
+  }
+  return luc__alloc_zero(ctx, size);
+}
+
+void luc__free_clean(luc_context *ctx, void *ptr, size_t size) {
+  luc_cache *cache = ctx->cache;
+  size_t bytes = class_size(class_with_guard(size)) + cache->pad;
+  if (size < sizeof(clean_block) ||
+      (cache->bytes + bytes > cache->allowance && !cache_make_room(ctx->heap, cache, bytes))) {
+    luc__free(ctx, ptr, size);
+    return;
+  }
+  check_clean(ptr, size);
+  *(clean_block *)ptr = (clean_block){cache->clean, size};
+  cache->clean = ptr;
+  cache->bytes += bytes;
 }
 
 void luc__free(luc_context *ctx, void *ptr, size_t size) {

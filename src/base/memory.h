@@ -21,6 +21,10 @@ void *luc__heap_alloc(luc_heap *heap, size_t size);
 void *luc__alloc(luc_context *ctx, size_t size);
 /* The same, zeroed. */
 void *luc__alloc_zero(luc_context *ctx, size_t size);
+/* A zeroed block as well, and back when every byte of it is zero again: kept apart, it need not be
+ * cleared once more. */
+void *luc__alloc_clean(luc_context *ctx, size_t size);
+void luc__free_clean(luc_context *ctx, void *ptr, size_t size);
 /* Grows or shrinks; on NULL the old block is untouched. */
 void *luc__realloc(luc_context *ctx, void *ptr, size_t old_size, size_t new_size);
 /* Gives a block back to the cache. `size` is what was asked for. NULL is fine. */

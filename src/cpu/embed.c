@@ -6,6 +6,7 @@
 
 #include "cpu/index_kernels.h"
 #include "cpu/kernels.h"
+#include "cpu/sort.h"
 
 enum { PIECE_BYTES = 1 << 16 };
 
@@ -170,4 +171,40 @@ luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n,
   luc__free(ctx, ends, bytes);
   luc__free(ctx, at, entries);
   return room ? LUC_OK : LUC_ERR_MEMORY;
+}
+
+luc_status luc__embedding_rows(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
+                               int64_t padding, bool scale_by_freq, const void *dy,
+                               const int64_t *indices, int64_t *at, int64_t *count, void *sums) {
+  const size_t bytes = luc__mul_size((size_t)n, 3 * sizeof(int64_t));
+  int64_t *sorted = luc__alloc(ctx, bytes);
+  if (!sorted) return LUC_ERR_MEMORY;
+  int64_t *order = sorted + n, *bag = order + n;
+  luc_sort_job sort = {.dtype = LUC_INT64, .outer = 1, .n = n, .inner = 1, .keep = n};
+  sort.x = indices, sort.values = sorted, sort.indices = order;
+  luc_status status = luc__sort(ctx, &sort);
+  luc_bags b = {.dtype = dtype, .dim = dim, .table = dy, .rows = order, .bag = bag};
+  for (int64_t i = 0; i < n && status == LUC_OK; i++) {
+    if (sorted[i] == padding) continue;
+    if (b.count == 0 || at[b.count - 1] != sorted[i]) at[b.count++] = sorted[i];
+    order[b.n] = order[i];
+    bag[b.n++] = b.count - 1;
+  }
+  if (status == LUC_OK) luc__bag_sum(ctx, &b, sums);
+  if (status == LUC_OK && scale_by_freq) divide_by_counts(ctx, &b, sums);
+  *count = b.count;
+  luc__free(ctx, sorted, bytes);
+  return status;
+}
+
+void luc__add_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, const void *other,
+                   const int64_t *at, int64_t n) {
+  static const luc_ew_params none;
+  const luc_ew_fn add = luc__kernels(ctx)->elementwise[LUC_EW_add].fn[luc__elementwise_type(dtype)];
+  const int64_t bytes = dim * (int64_t)luc__dtype_size(dtype);
+  for (int64_t i = 0; i < n; i++) {
+    char *row = (char *)table + at[i] * bytes;
+    const void *in[LUC_EW_MAX_INPUTS] = {row, (const char *)other + at[i] * bytes};
+    add(row, in, dim, &none, 0);
+  }
 }

@@ -16,6 +16,14 @@ luc_status luc__embedding(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t 
 luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
                                    int64_t rows, int64_t padding, bool scale_by_freq,
                                    const void *dy, const int64_t *indices, void *dtable);
+/* The same as the rows that have any: at[n] gets which, ascending, *count how many, and sums
+ * [n, dim] their sums. */
+luc_status luc__embedding_rows(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
+                               int64_t padding, bool scale_by_freq, const void *dy,
+                               const int64_t *indices, int64_t *at, int64_t *count, void *sums);
+/* table's rows at at[n] += those of another table of its kind. */
+void luc__add_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, const void *other,
+                   const int64_t *at, int64_t n);
 /* Rows of a table [.., dim], of float or double, in bags: entry i is of bag[i], which never
  * falls. */
 typedef struct luc_bags {

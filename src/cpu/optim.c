@@ -22,8 +22,21 @@ static int64_t stretch_of(const luc_update *u) {
   return u->width > 0 ? luc__whole(STRETCH, u->width) : STRETCH;
 }
 
+static int64_t elements_of(const luc_update *u) {
+  return u->rows ? u->nrows * u->width : u->n;
+}
+
 static int64_t stretches(const luc_update *u) {
-  return luc__cuts(u->n, stretch_of(u));
+  return luc__cuts(elements_of(u), stretch_of(u));
+}
+
+/* Of the listed rows those from begin on, as many at a time as are neighbours. */
+static void run_listed(const job *j, const luc_update *u, int64_t begin, int64_t end) {
+  for (int64_t at = begin, next; at < end; at = next) {
+    for (next = at + 1; next < end && u->rows[next] == u->rows[next - 1] + 1;) next++;
+    j->kernels[u->dtype].rule[j->rule](j->options, u, u->rows[at] * u->width,
+                                       (u->rows[next - 1] + 1) * u->width);
+  }
 }
 
 /* Rows that have a gradient, as many at a time as are neighbours. */
@@ -37,8 +50,11 @@ static void run_used(const job *j, const luc_update *u, int64_t begin, int64_t e
 }
 
 static void run_stretch(const job *j, const luc_update *u, int64_t stretch) {
-  int64_t begin = stretch * stretch_of(u), end = luc__min64(begin + stretch_of(u), u->n);
-  if (u->width > 0)
+  int64_t begin = stretch * stretch_of(u);
+  int64_t end = luc__min64(begin + stretch_of(u), elements_of(u));
+  if (u->rows)
+    run_listed(j, u, begin / u->width, end / u->width);
+  else if (u->width > 0)
     run_used(j, u, begin, end);
   else
     j->kernels[u->dtype].rule[j->rule](j->options, u, begin, end);
@@ -62,7 +78,7 @@ luc_status luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *op
   int64_t total = 0, elements = 0;
   for (int64_t i = 0; i < count; i++) {
     total += stretches(&u[i]);
-    elements += u[i].n;
+    elements += elements_of(&u[i]);
   }
   /* Many small parameters are not worth waking anybody. */
   luc__parallel_for(ctx, total, elements < 4 * STRETCH ? total + 1 : 1, run_stretches, &j);

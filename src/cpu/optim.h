@@ -15,7 +15,9 @@ typedef struct luc_update {
   const void *grad;
   void *state[LUC_MAX_STATES];    /* what the rules below say */
   double scalar[LUC_MAX_SCALARS]; /* as they were before this step */
-  int64_t width; /* 0, or that of rows: those whose gradient is 0 stay as they are */
+  int64_t width; /* 0, or that of rows: those whose gradient is 0 stay as they are, */
+  const int64_t *rows;
+  int64_t nrows; /* as do, if rows is not NULL, all that are not among these, ascending */
   int64_t step;  /* this parameter's steps, this one included: 1 on the first. sgd's first step
                    copies the gradient into the buffer, whatever it holds. */
 } luc_update;

@@ -158,6 +158,7 @@ static int frombuffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
 static int data_ptr(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_tensor *t = a->v[0].as.tensor;
   luc_l_need_shape(L, st, "data_ptr", t);
+  luc__expose(t);
   lua_pushinteger(L, (lua_Integer)(intptr_t)t->data);
   return 1;
 }

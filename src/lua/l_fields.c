@@ -92,6 +92,7 @@ static int get_data(lua_State *L, luc_l_state *st, luc_tensor *t) {
   luc_status status = luc__tensor_alias(st->ctx, t, &alias);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   alias->flags |= LUC_TF_UNTRACKED;
+  luc__expose(alias);
   box->t = alias;
   return 1;
 }

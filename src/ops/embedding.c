@@ -56,6 +56,30 @@ luc_status luc__grad_embedding_lookup(luc_context *ctx, luc_backward *b) {
       LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_int(sizes[0]), b->args[2], b->args[3]));
 }
 
+#ifdef LUCERNA_TEST_BUILD
+enum { LARGE = 1 << 8 };
+#else
+enum { LARGE = 1 << 20 }; /* bytes of a table that takes longer to fill than its rows to sort */
+#endif
+
+/* The gradient of a large table of which few rows were looked up. */
+static luc_status backward_of_few(luc_context *ctx, const luc_value *args, const luc_tensor *dy,
+                                  const luc_tensor *at, luc_tensor **out) {
+  luc_status status;
+  luc_tensor *list = NULL, *sums = NULL;
+  int64_t n = at->numel, dim = dy->sizes[dy->ndim - 1], count;
+  luc_dtype dtype = (luc_dtype)dy->dtype;
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &list));
+  LUC_GO(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){n, dim}, &sums));
+  int64_t *rows = (int64_t *)list->data;
+  LUC_GO(luc__embedding_rows(ctx, dtype, n, dim, args[3].as.i, args[4].as.i != 0, dy->data,
+                             (const int64_t *)at->data, rows, &count, sums->data));
+  LUC_GO(luc__tensor_of_rows(ctx, dtype, args[2].as.i, dim, rows, count, sums->data, out));
+done:
+  LUC_RELEASE(ctx, list, sums);
+  return status;
+}
+
 /* embedding_backward(grad, indices, rows, padding_idx, scale_grad_by_freq) */
 luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
@@ -64,9 +88,15 @@ luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_va
   int64_t rows = args[2].as.i, dim = grad->sizes[grad->ndim - 1];
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
   LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
-  LUC_GO(luc__tensor_empty(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));
-  LUC_GO(luc__embedding_backward(ctx, compute, at->numel, dim, rows, args[3].as.i,
-                                 args[4].as.i != 0, dy->data, (const int64_t *)at->data, dw->data));
+  if (compute == dtype && at->numel <= rows / 4 &&
+      rows * dim * (int64_t)luc__dtype_size(dtype) >= LARGE) {
+    LUC_GO(backward_of_few(ctx, args, dy, at, &dw));
+  } else {
+    LUC_GO(luc__tensor_empty(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));
+    LUC_GO(luc__embedding_backward(ctx, compute, at->numel, dim, rows, args[3].as.i,
+                                   args[4].as.i != 0, dy->data, (const int64_t *)at->data,
+                                   dw->data));
+  }
   status = luc__deliver(ctx, out, dtype, &dw);
 done:
   LUC_RELEASE(ctx, dy, at, dw);
@@ -125,7 +155,7 @@ luc_status luc__embedding_padding(luc_context *ctx, const luc_value *given, int6
 }
 
 /* embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse). Gradients
- * are dense, with sparse too. */
+ * are tables, with sparse too. */
 luc_status luc__run_embedding(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   int64_t padding = -1;

@@ -10,6 +10,11 @@ static double initial(const luc_value *o, int which) {
   return luc_as_double(&o[INITIAL]);
 }
 
+static luc_optim_rows rows(const luc_value *o) {
+  bool plain = luc_as_double(&o[WEIGHT_DECAY]) == 0 && luc_as_double(&o[EPS]) > 0;
+  return plain && isfinite(luc_as_double(&o[LR])) ? LUC_ROWS_SAME : LUC_ROWS_ALL;
+}
+
 static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
   luc_adagrad adagrad = {.lr = luc_as_double(&o[LR]),
                          .lr_decay = luc_as_double(&o[LR_DECAY]),
@@ -32,4 +37,5 @@ const luc_optim_kind luc__optim_adagrad = {
                LUC_AT_LEAST_0(INITIAL, "initial_accumulator_value value"),
                LUC_AT_LEAST_0(EPS, "epsilon value")},
     .initial = initial,
+    .rows = rows,
     .step = step};

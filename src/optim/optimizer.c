@@ -371,14 +371,17 @@ static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned 
   return LUC_OK;
 }
 
-static luc_update update_of(const luc_optim_slot *slot, bool by_rows, const operands *t) {
+static luc_update update_of(const luc_optim_slot *slot, luc_optim_rows rows, const operands *t) {
   luc_dtype dtype = t->param->dtype;
   luc_update u = {.dtype = luc__dtype_to_real(dtype),
                   .n = luc__dtype_is_complex(dtype) ? 2 * t->param->numel : t->param->numel,
                   .param = t->param->data,
                   .grad = t->grad->data,
                   .step = slot->steps + 1};
-  if (by_rows && u.n > 0) u.width = t->param->ndim > 0 ? u.n / t->param->sizes[0] : u.n;
+  const luc_rows *known = rows == LUC_ROWS_ALL ? NULL : luc__rows_of(t->grad);
+  if (u.n > 0 && (known || rows == LUC_ROWS_LEFT))
+    u.width = t->param->ndim > 0 ? u.n / t->param->sizes[0] : u.n;
+  if (u.n > 0 && known) u.rows = known->at, u.nrows = known->n;
   for (int s = 0; s < LUC_MAX_STATES; s++) u.state[s] = t->state[s] ? t->state[s]->data : NULL;
   memcpy(u.scalar, slot->scalar, sizeof u.scalar);
   return u;
@@ -411,13 +414,13 @@ static luc_status reserve_updates(luc_context *ctx, luc_optimizer *o, int n) {
 static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
                          luc_update *updates, operands *held, int *count) {
   unsigned needs = needed(o->kind, g->options);
-  bool by_rows = o->kind->by_rows && o->kind->by_rows(g->options);
+  luc_optim_rows rows = o->kind->rows ? o->kind->rows(g->options) : LUC_ROWS_ALL;
   *count = 0;
   for (int i = 0; i < g->n; i++) {
     if (!luc_tensor_grad(g->slots[i].param)) continue;
     LUC_TRY(make_state(ctx, o, g->options, &g->slots[i]));
     LUC_TRY(operands_get(ctx, &g->slots[i], needs, &held[i]));
-    updates[(*count)++] = update_of(&g->slots[i], by_rows, &held[i]);
+    updates[(*count)++] = update_of(&g->slots[i], rows, &held[i]);
   }
   return LUC_OK;
 }

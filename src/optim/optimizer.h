@@ -33,6 +33,9 @@ typedef enum luc_optim_counts {
   LUC_COUNTS_INTEGER
 } luc_optim_counts;
 
+/* Rows without a gradient are updated like others, to what they were, not at all. */
+typedef enum luc_optim_rows { LUC_ROWS_ALL, LUC_ROWS_SAME, LUC_ROWS_LEFT } luc_optim_rows;
+
 typedef struct luc_optim_kind {
   const char *name;
   const char *schema; /* the options; their values are those of a group */
@@ -47,8 +50,8 @@ typedef struct luc_optim_kind {
   unsigned (*needs)(const luc_value *options);
   /* What a state begins with; NULL: 0. */
   double (*initial)(const luc_value *options, int which);
-  /* Do these options leave rows without a gradient as they are? NULL: none do. */
-  bool (*by_rows)(const luc_value *options);
+  /* What these options make of rows without a gradient. NULL: what they make of others. */
+  luc_optim_rows (*rows)(const luc_value *options);
   /* Scalars before step 1 (step is 0), and after each step. NULL where there are none. */
   void (*advance)(const luc_value *options, int64_t step, double *scalar);
   luc_status (*step)(luc_context *ctx, const luc_value *options, const luc_update *updates,

@@ -16,6 +16,11 @@ static unsigned needs(const luc_value *o) {
   return luc_as_double(&o[MOMENTUM]) != 0;
 }
 
+static luc_optim_rows rows(const luc_value *o) {
+  bool plain = luc_as_double(&o[MOMENTUM]) == 0 && luc_as_double(&o[WEIGHT_DECAY]) == 0;
+  return plain && isfinite(luc_as_double(&o[LR])) ? LUC_ROWS_SAME : LUC_ROWS_ALL;
+}
+
 static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
   luc_sgd sgd = {.lr = luc_as_double(&o[LR]),
                  .momentum = luc_as_double(&o[MOMENTUM]),
@@ -36,4 +41,5 @@ const luc_optim_kind luc__optim_sgd = {
                LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
     .check = check,
     .needs = needs,
+    .rows = rows,
     .step = step};

@@ -14,9 +14,9 @@ static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u
   return luc__optim_step(ctx, LUC_RULE_SPARSE_ADAM, &adam, u, n);
 }
 
-static bool by_rows(const luc_value *o) {
+static luc_optim_rows rows(const luc_value *o) {
   (void)o;
-  return true;
+  return LUC_ROWS_LEFT;
 }
 
 const luc_optim_kind luc__optim_sparse_adam = {
@@ -27,5 +27,5 @@ const luc_optim_kind luc__optim_sparse_adam = {
     .states = {"exp_avg", "exp_avg_sq"},
     .limits = {LUC_ABOVE_0(LR, "learning rate"), LUC_ABOVE_0(EPS, "epsilon value"),
                LUC_BETAS_BELOW_1(BETAS)},
-    .by_rows = by_rows,
+    .rows = rows,
     .step = step};

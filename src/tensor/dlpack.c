@@ -70,6 +70,7 @@ static luc_status export(luc_context *ctx, luc_tensor *t, exported **out) {
                      sizeof *e);
   memset(e, 0, sizeof *e);
   e->storage = luc__storage_retain(t->storage);
+  luc__expose(t);
   e->heap = luc__heap_retain(ctx);
   memcpy(e->sizes, t->sizes, (size_t)t->ndim * sizeof *t->sizes);
   memcpy(e->strides, t->strides, (size_t)t->ndim * sizeof *t->strides);

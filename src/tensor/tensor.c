@@ -22,8 +22,76 @@ static inline void free_bytes(luc_context *ctx, luc_heap *heap, void *ptr, size_
     luc__heap_free(heap, ptr, size);
 }
 
+/* ---- tables of rows ---- */
+
+static size_t rows_size(int64_t n) {
+  const size_t list = luc__mul_size((size_t)n, sizeof(int64_t));
+  return list > SIZE_MAX - sizeof(luc_rows) ? SIZE_MAX : list + sizeof(luc_rows);
+}
+
+static bool are_known(const luc_storage *s) {
+  const luc_rows *rows = s->release_ud;
+  return s->kind == LUC_DATA_ROWS && rows->version == s->version && !rows->exposed;
+}
+
+/* Its rows cleared the table is as it was taken. */
+static void free_rows(luc_context *ctx, luc_storage *s) {
+  luc_rows *rows = s->release_ud;
+  if (ctx != NULL && s->heap == ctx->heap && are_known(s)) {
+    for (int64_t i = 0; i < rows->n; i++)
+      memset(s->data + rows->at[i] * rows->width, 0, (size_t)rows->width);
+    luc__free_clean(ctx, s->data, s->nbytes);
+  } else {
+    free_bytes(ctx, s->heap, s->data, s->nbytes);
+  }
+  free_bytes(ctx, s->heap, rows, rows_size(rows->n));
+}
+
+const luc_rows *luc__rows_of(const luc_tensor *t) {
+  const luc_storage *s = t->storage;
+  if (s->kind != LUC_DATA_ROWS || !are_known(s)) return NULL;
+  const luc_rows *rows = s->release_ud;
+  const int64_t width = rows->width / (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  const bool whole = t->ndim == 2 && t->sizes[1] == width && luc__is_contiguous(t) &&
+                     t->numel * (int64_t)luc__dtype_size((luc_dtype)t->dtype) == (int64_t)s->nbytes;
+  return whole ? rows : NULL;
+}
+
+/* Merges ascending lists; `out` may be NULL. Returns how many there are. */
+static int64_t merge(const luc_rows *a, const luc_rows *b, int64_t *out) {
+  int64_t count = 0;
+  for (int64_t i = 0, k = 0; i < a->n || k < b->n; count++) {
+    const bool first = k == b->n || (i < a->n && a->at[i] <= b->at[k]);
+    const int64_t row = first ? a->at[i] : b->at[k];
+    if (out) out[count] = row;
+    i += i < a->n && a->at[i] == row;
+    k += k < b->n && b->at[k] == row;
+  }
+  return count;
+}
+
+luc_status luc__tensor_join_rows(luc_context *ctx, luc_tensor *t, const luc_rows *others) {
+  luc_storage *s = t->storage;
+  luc_rows *old = s->release_ud;
+  const int64_t n = merge(old, others, NULL);
+  luc_rows *joined = luc__alloc(ctx, rows_size(n));
+  if (joined == NULL) return LUC_ERR_MEMORY;
+  *joined = (luc_rows){.version = ++s->version, .width = old->width, .n = n};
+  merge(old, others, joined->at);
+  s->release_ud = joined;
+  free_bytes(ctx, s->heap, old, rows_size(old->n));
+  return LUC_OK;
+}
+
+void luc__expose(luc_tensor *t) {
+  if (t->storage && t->storage->kind == LUC_DATA_ROWS)
+    ((luc_rows *)t->storage->release_ud)->exposed = true;
+}
+
 static inline void free_data(luc_context *ctx, luc_storage *s) {
-  if (s->kind == LUC_DATA_HEAP)
+  if (s->kind == LUC_DATA_ROWS)
+    free_rows(ctx, s);
+  else if (s->kind == LUC_DATA_HEAP)
     free_bytes(ctx, s->heap, s->data, s->nbytes);
   else if (s->kind == LUC_DATA_HOST && s->release != NULL)
     s->release(s->release_ud, s->data);
@@ -130,6 +198,30 @@ luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const 
     }
     use_own(ctx, t, LUC_DATA_HEAP, data, nbytes);
   }
+  *out = t;
+  return LUC_OK;
+}
+
+luc_status luc__tensor_of_rows(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t width,
+                               const int64_t *at, int64_t n, const void *values, luc_tensor **out) {
+  size_t nbytes;
+  *out = NULL;
+  luc_tensor *t = new_contiguous(ctx, dtype, 2, (int64_t[]){rows, width}, &nbytes);
+  if (t == NULL) return ctx->status;
+  luc_rows *known = luc__alloc(ctx, rows_size(n));
+  char *data = known == NULL ? NULL : luc__alloc_clean(ctx, nbytes);
+  if (data == NULL) {
+    luc__free(ctx, known, rows_size(n));
+    luc__free(ctx, t, sizeof *t);
+    return LUC_ERR_MEMORY;
+  }
+  *known = (luc_rows){.width = width * (int64_t)luc__dtype_size(dtype), .n = n};
+  memcpy(known->at, at, (size_t)n * sizeof *at);
+  for (int64_t i = 0; i < n; i++)
+    memcpy(data + at[i] * known->width, (const char *)values + i * known->width,
+           (size_t)known->width);
+  use_own(ctx, t, LUC_DATA_ROWS, data, nbytes);
+  t->own.release_ud = known;
   *out = t;
   return LUC_OK;
 }
@@ -419,6 +511,7 @@ int64_t luc_tensor_numel(const luc_tensor *t) {
   return t->numel;
 }
 void *luc_tensor_data(luc_tensor *t) {
+  luc__expose(t);
   return t->data;
 }
 bool luc_tensor_is_contiguous(const luc_tensor *t) {

@@ -14,16 +14,24 @@
 enum { LUC_INLINE_BYTES = 64 };
 
 /* Where a storage's bytes are. */
-enum { LUC_DATA_INLINE, LUC_DATA_HEAP, LUC_DATA_HOST };
+enum { LUC_DATA_INLINE, LUC_DATA_HEAP, LUC_DATA_HOST, LUC_DATA_ROWS };
+
+/* Of a table that was made of a few rows: which they are, in order. All others are zero as long as
+ * the storage is of this version. */
+typedef struct luc_rows {
+  uint32_t version;
+  bool exposed; /* others may have written without a new version */
+  int64_t width, n, at[];
+} luc_rows;
 
 typedef struct luc_storage {
   atomic_int refs;
   uint32_t version; /* bumped by every in-place write; views share it */
   char *data;
   size_t nbytes;
-  luc_heap *heap;         /* owner of data and of block, so that any context can free them */
-  luc_release_fn release; /* for the host's memory; may be NULL */
-  void *release_ud;
+  luc_heap *heap;           /* owner of data and of block, so that any context can free them */
+  luc_release_fn release;   /* for the host's memory; may be NULL */
+  void *release_ud;         /* of LUC_DATA_ROWS: the luc_rows */
   struct luc_tensor *block; /* the tensor this storage is embedded in */
   atomic_int holds;         /* of the block: 1 while its tensor lives, 1 while this is in use */
   uint8_t kind;             /* LUC_DATA_* */
@@ -67,6 +75,16 @@ luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const 
                              luc_tensor **out);
 luc_status luc__tensor_empty_like(luc_context *ctx, const luc_tensor *t, luc_dtype dtype,
                                   luc_tensor **out); /* contiguous */
+/* A [rows, width] table of zeros but for n rows: those at at[], ascending, which are filled with
+ * values [n, width]. It knows them until it is written to. */
+luc_status luc__tensor_of_rows(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t width,
+                               const int64_t *at, int64_t n, const void *values, luc_tensor **out);
+/* Which rows of t, as such a table, may be other than zero; NULL: unknown. */
+const luc_rows *luc__rows_of(const luc_tensor *t);
+/* t, whose rows are known, is about to get others as well; counts as writing to it. */
+luc_status luc__tensor_join_rows(luc_context *ctx, luc_tensor *t, const luc_rows *others);
+/* Who hands out t's memory, to be written to in ways that the version does not tell, calls this. */
+void luc__expose(luc_tensor *t);
 /* luc_tensor_wrap, but a failure leaves the memory with the caller. */
 luc_status luc__tensor_over(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                             const int64_t *strides, void *data, luc_release_fn release, void *ud,

@@ -287,6 +287,21 @@ training("Embedding 50,000 x 64 of [64, 128], training", 12.2 + 4, 1, function(l
   end
 end)
 
+for _, kind in ipairs { "SGD", "SparseAdam" } do
+  local function make(lucerna)
+    local layer = lucerna.nn.Embedding(100000, 64, { sparse = true })
+    local x = lucerna.randint(1, 100001, { 1024 })
+    local optimizer = lucerna.optim[kind](layer:parameters(), { lr = 0.01 })
+    return function()
+      optimizer:zero_grad()
+      layer(x):square():sum():backward()
+      optimizer:step()
+    end
+  end
+  local name = kind .. ", 1,024 rows of 100,000 x 64, a step"
+  cases:add(name, { ratio = 1, train = true, setup = make })
+end
+
 local function attention_case(lucerna, train)
   local options = { requires_grad = train }
   local q = lucerna.rand(2, 8, 512, 64, options)

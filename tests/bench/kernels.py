@@ -193,6 +193,20 @@ def _():
     return once
 
 
+for kind in ("SGD", "SparseAdam"):
+    @case(kind + ", 1,024 rows of 100,000 x 64, a step", train=True)
+    def _(kind=kind):
+        layer, x = nn.Embedding(100000, 64, sparse=True), torch.randint(0, 100000, (1024,))
+        optimizer = getattr(torch.optim, kind)(layer.parameters(), lr=0.01)
+
+        def once():
+            optimizer.zero_grad(set_to_none=True)
+            layer(x).square().sum().backward()
+            optimizer.step()
+
+        return once
+
+
 def attend(q, k, v):
     # scaled_dot_product_attention is newer than 1.13; this is what its documentation gives.
     return (q @ k.transpose(-2, -1) / 8).softmax(-1) @ v
