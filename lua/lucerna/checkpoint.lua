@@ -38,8 +38,8 @@ end
 
 --- save(object, f) writes what torch.load(path, weights_only=True) reads: tensors, numbers,
 -- strings, booleans and tables of them at any depth. Array tables become lists, tables with other
--- keys dicts, state dicts OrderedDicts with their _metadata; what is shared stays shared. A module
--- or optimizer is saved as its state_dict(). f is a path (the old file stays until the new one is
+-- keys dicts, state dicts OrderedDicts with their _metadata; what is shared stays shared. Of a
+-- module or optimizer, save the state_dict(). f is a path (the old file stays until the new one is
 -- complete), a function that gets the bytes piece by piece or an object with a method write.
 function checkpoint.save(object, f)
   core._save(object, files.target("save", "path", f), entries)

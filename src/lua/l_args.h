@@ -120,5 +120,7 @@ void luc_l_add_natives(lua_State *L, luc_l_state *st, const luc_l_native *native
 /* The same with functions going to a table of the core table ("autograd"). */
 void luc_l_add_natives_to(lua_State *L, luc_l_state *st, const char *table,
                           const luc_l_native *natives, int n);
+/* The name of the public function in C that runs, or NULL. */
+const char *luc_l_running(lua_State *L);
 
 #endif

@@ -2,6 +2,7 @@
  * the stack, so success costs nothing. Errors of callbacks travel through the core untouched. */
 #include <string.h>
 
+#include "l_args.h"
 #include "l_tensor.h"
 
 bool luc_l_is_ours(const luc_l_state *st, const lua_Debug *ar) {
@@ -76,7 +77,7 @@ static void push_name(lua_State *L, luc_l_state *st) {
 }
 
 /* Message on top: what failed inside a public function written in Lua gets that one's name, unless
- * it says where that is too ("optim.class"). */
+ * it says where that is too ("optim.class"); what failed without a name in one of C gets that's. */
 static void add_name(lua_State *L, luc_l_state *st) {
   int at = lua_gettop(L);
   push_name(L, st);
@@ -85,6 +86,7 @@ static void add_name(lua_State *L, luc_l_state *st) {
   size_t n = luc__message_name(message);
   const char *last = message + n - length;
   bool named = name && n > length && last[-1] == '.' && !memcmp(last, name, length);
+  if (!name && !n) name = luc_l_running(L);
   if (name && !named) {
     lua_pushfstring(L, "%s: %s", name, n ? message + n + 2 : message);
     lua_replace(L, at);

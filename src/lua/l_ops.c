@@ -321,6 +321,20 @@ static int call(lua_State *L) {
   return row->call(L, st, row, &l);
 }
 
+const char *luc_l_running(lua_State *L) {
+  lua_Debug ar;
+  const luc_l_fn *fn = NULL;
+  if (!lua_getstack(L, 0, &ar)) return NULL;
+  lua_getinfo(L, "f", &ar);
+  bool ours = lua_tocfunction(L, -1) == call && lua_getupvalue(L, -1, 1);
+  if (ours) {
+    fn = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return fn && *fn->rows->sig.who != '_' ? fn->rows->sig.who : NULL;
+}
+
 /* For unary operators, which Lua calls with their operand twice. */
 static int call_unary(lua_State *L) {
   lua_settop(L, 1);

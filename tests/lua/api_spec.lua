@@ -548,6 +548,18 @@ describe("files:", function()
 end)
 
 describe("errors:", function()
+  it("of functions in C name them, also in PyTorch's words", function()
+    local m = nn.Linear(1, 1)
+    for text, call in pairs {
+      ['register_buffer: buffer name can\'t contain "."'] = { m.register_buffer, m, "a.b", x },
+      ["register_parameter: cannot assign 'Tensor'"] = { m.register_parameter, m, "p", x },
+      ["add_module: number is not a Module subclass"] = { m.add_module, m, "child", 3 },
+      ["get_submodule: Linear has no attribute `a`"] = { m.get_submodule, m, "a" },
+      ["get_buffer: `weight` is not a buffer"] = { m.get_buffer, m, "weight" },
+      ["Parameter: only Tensors of floating point"] = { nn.Parameter, lucerna.tensor { 1 } },
+    } do parity.refused(text, table.unpack(call)) end
+  end)
+
   it("name function, argument, what was expected and given, and shapes", function()
     assert.matches("^[^\n]*api_spec.lua:%d+: linear: input has 5 features, weight expects 4 " ..
       "%(input %[3, 5%], weight %[2, 4%]%)$",
