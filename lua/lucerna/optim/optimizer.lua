@@ -139,12 +139,15 @@ local function refuse_params(who, given)
   fail("%s: params should be an iterator or a table of tensors (got a %s)", who, given)
 end
 
+local HINTS = { table = "; a group has a field 'params'",
+  ["function"] = "; an iterator goes in a group, {params = ...}" }
+
 local function check_named(who, list, names)
   local is_tensor, named = lucerna.is_tensor, next(names)
   for k, p in ipairs(list) do
     if not is_tensor(p) then
-      fail("%s: params: expected tensors (entry %d is a %s%s)", who, k, type(p),
-        type(p) == "function" and "; an iterator goes in a group, {params = ...}" or "")
+      local kind = type(p)
+      fail("%s: params: expected tensors (entry %d is a %s%s)", who, k, kind, HINTS[kind] or "")
     end
     if named and not names[k] then
       fail("%s: all optimizer params should be with/without names. Some param names are missing "
@@ -153,10 +156,20 @@ local function check_named(who, list, names)
   end
 end
 
+-- An option among the parameters would be lost: optim.SGD {weight, lr = 0.1}.
+local function check_list(who, params)
+  local key = next(params, params[1] ~= nil and #params or nil)
+  if type(key) == "string" and key ~= "n" then -- n is table.pack's
+    fail("%s: params: expected tensors (got a key '%s'; options go in a table of their own)", who,
+      key)
+  end
+end
+
 -- An array of tensors, and their names where they have some, from an iterator or an array table;
 -- what has a name comes as name, tensor or in a table as {name, tensor}.
 local function collect(who, params)
   local is_array = type(params) == "table" and getmetatable(params) == nil
+  if is_array then check_list(who, params) end
   local plain = is_array and core._optimizer_params(params)
   if plain then return plain end
   local list, names, n = {}, {}, 0
@@ -171,7 +184,8 @@ local function collect(who, params)
   end
   if is_array then
     for _, p in ipairs(params) do
-      if type(p) == "table" and getmetatable(p) == nil then add(p[1], p[2]) else add(p) end
+      local pair = type(p) == "table" and getmetatable(p) == nil and p[1] ~= nil
+      if pair then add(p[1], p[2]) else add(p) end
     end
   elseif not is_iterable(params) then
     refuse_params(who, core.nn.is_module(params) and params:_get_name() or type(params))
@@ -281,6 +295,9 @@ function Optimizer:add_param_group(group)
   end
   local added = fields(self.defaults, own, ROOM, NOTHING)
   for name, value in pairs(group) do
+    if type(name) ~= "string" then
+      fail("%s: param_group: an option has a name (got %s %s)", self.__name, type(name), name)
+    end
     if value == core.none then value = nil end
     if name ~= "params" then added[name] = own(value) end
   end
