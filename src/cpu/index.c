@@ -107,7 +107,9 @@ static const movement *movement_of(int64_t width) {
   return NULL;
 }
 
-static table_fn table_of(luc_index_op op, luc_dtype dtype, int64_t width) {
+static table_fn table_of(const luc_index_kernels *k, luc_index_op op, luc_dtype dtype,
+                         int64_t width) {
+  if (dtype == LUC_FLOAT16 && op == LUC_INDEX_ADD && k->add_f16 != NULL) return k->add_f16;
   switch (op) {
   case LUC_INDEX_GET: return movement_of(width)->get;
   case LUC_INDEX_PUT: return movement_of(width)->put;
@@ -666,7 +668,7 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
   w.move = luc__kernels(ctx)->copy->move[luc__log2(w.width)];
   w.on_run = kernel_of(ctx, job.op, job.dtype);
   widen(&job, &w.width);
-  w.one = table_of(job.op, job.dtype, w.width);
+  w.one = table_of(w.kernels, job.op, job.dtype, w.width);
   w.outer = job.outer;
   w.rows = job.inner;
   w.outer_count = product(&w.outer);

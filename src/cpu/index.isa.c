@@ -109,6 +109,20 @@ static int64_t choose_places(int64_t *out, int64_t first, int64_t step, const bo
                      n - i, room - k);
 }
 
+/* Sums of float16 by the machine's conversions. */
+#if defined(__F16C__)
+static bool add_f16(char *dense, int64_t step, char *indexed, const luc_positions *p) {
+  const uint16_t *in = (const uint16_t *)dense;
+  uint16_t *out = (uint16_t *)indexed;
+  LUC_POSITIONS(p);
+  LUC_EACH_POSITION {
+    const float sum = _cvtsh_ss(out[at]) + _cvtsh_ss(in[i * step]);
+    out[at] = _cvtss_sh(sum, _MM_FROUND_TO_NEAREST_INT);
+  }
+  return true;
+}
+#endif
+
 #include "cpu/real_f32.inc"
 #include "cpu/index_bag.inc"
 #include "cpu/real_f64.inc"
@@ -121,6 +135,9 @@ const luc_index_kernels LUC_ISA_NAME(luc__index) = {
     .choose = {choose_8, choose_16, choose_32, choose_64},
     .choose_places = choose_places,
     .fill = {fill_8, fill_16, fill_32, fill_64, fill_128},
+#if defined(__F16C__)
+    .add_f16 = add_f16,
+#endif
     .bag_sum = {bag_sum_f32, bag_sum_f64},
     .bag_argmax = {bag_argmax_f32, bag_argmax_f64},
 };

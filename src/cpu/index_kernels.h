@@ -2,8 +2,7 @@
 #ifndef LUC_INDEX_KERNELS_H
 #define LUC_INDEX_KERNELS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "cpu/index.h"
 
 typedef struct luc_index_kernels {
   /* Are all of [first, first + size)? */
@@ -19,6 +18,7 @@ typedef struct luc_index_kernels {
   int64_t (*choose_places)(int64_t *out, int64_t first, int64_t step, const bool *mask, int64_t n,
                            int64_t room);
   void (*fill[5])(char *data, const bool *mask, int64_t n, const void *value); /* as moves are */
+  luc_index_table_fn add_f16; /* sums of float16 by the machine's conversions, or NULL */
   /* out [dim] = the sum of table's rows at n places, for float and double */
   void (*bag_sum[2])(void *out, const void *table, const int64_t *rows, int64_t n, int64_t dim);
   /* at [dim] = the rows that have the largest values, of at least one */

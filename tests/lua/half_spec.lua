@@ -432,3 +432,20 @@ describe("rows of halves", function()
     end
   end)
 end)
+
+describe("halves added where positions lead", function()
+  it("are sums of floats, rounded after each", function()
+    lucerna.manual_seed(12)
+    local n, at = 65536, lucerna.randperm(65536)
+    local bits = (lucerna.arange(n) - 32768):to(lucerna.int16)
+    for name in pairs(HALVES) do
+      local x, y = bits:view(lucerna[name]), bits:flip(1):view(lucerna[name])
+      local have, want = x:scatter_add(1, at, y), x + lucerna.zeros_like(y):scatter(1, at, y)
+      assert.is_true(have:isnan():equal(want:isnan()), name)
+      assert.is_true(have:nan_to_num(-1):equal(want:nan_to_num(-1)), name)
+      local once, one = lucerna.ones(300):to(lucerna.int64), lucerna.ones(300):to(lucerna[name])
+      local most = name == "bfloat16" and 256 or 300
+      assert.equal(most, lucerna.zeros(2):to(lucerna[name]):scatter_add(1, once, one)[1]:item())
+    end
+  end)
+end)
