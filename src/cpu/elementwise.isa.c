@@ -169,6 +169,11 @@
    inputs,                                                                                         \
    truth,                                                                                          \
    false},
+#define LUC_EW_SHIFT(id, inputs, truth)                                                            \
+  {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8, id##_loop_u8},          \
+   inputs,                                                                                         \
+   truth,                                                                                          \
+   false},
 
 const luc_ew_kernel LUC_ISA_NAME(luc__elementwise)[LUC_NUM_EWS] = {
 #include "cpu/elementwise.def"

@@ -477,3 +477,18 @@ describe("truth values", function()
     end
   end)
 end)
+
+describe("shifts of small integers", function()
+  it("are those of large ones, cut off", function()
+    for _, name in ipairs {"int8", "uint8", "int16"} do
+      local dtype = lucerna[name]
+      local x = lucerna.arange(-128, 256):to(dtype):unsqueeze(2)
+      local by = lucerna.arange(name == "uint8" and 0 or -3, 70):to(dtype):unsqueeze(1)
+      for _, shift in ipairs {"bitwise_left_shift", "bitwise_right_shift"} do
+        local want = x:long()[shift](x:long(), by:long()):to(dtype)
+        assert.is_true(x[shift](x, by):equal(want), name .. shift)
+        assert.is_true(x[shift](x, 3):equal(want:narrow(2, name == "uint8" and 4 or 7, 1)))
+      end
+    end
+  end)
+end)
