@@ -136,20 +136,27 @@ static int64_t sort_entries(const int64_t *indices, int64_t n, int64_t rows, int
   return count;
 }
 
+void luc__scale_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, double factor,
+                     const int64_t *at, int64_t n) {
+  static const luc_ew_params none;
+  const luc_ew_fn mul = luc__kernels(ctx)->elementwise[LUC_EW_mul].fn[luc__elementwise_type(dtype)];
+  const int64_t bytes = dim * (int64_t)luc__dtype_size(dtype);
+  const float narrow = (float)factor;
+  const void *by = dtype == LUC_FLOAT64 ? (const void *)&factor : (const void *)&narrow;
+  for (int64_t i = 0; i < n; i++) {
+    char *row = (char *)table + at[i] * bytes;
+    const void *in[LUC_EW_MAX_INPUTS] = {row, by};
+    mul(row, in, dim, &none, 2);
+  }
+}
+
 /* Each row divided by how many entries it is the sum of. */
 static void divide_by_counts(luc_context *ctx, const luc_bags *b, void *sums) {
-  static const luc_ew_params none;
-  const luc_ew_fn mul =
-      luc__kernels(ctx)->elementwise[LUC_EW_mul].fn[luc__elementwise_type(b->dtype)];
-  const int64_t bytes = b->dim * (int64_t)luc__dtype_size(b->dtype);
   for (int64_t k = 0, end; k < b->n; k = end) {
     for (end = k + 1; end < b->n && b->bag[end] == b->bag[k];) end++;
-    char *row = (char *)sums + b->bag[k] * bytes;
-    const double wide = 1.0 / (double)(end - k);
-    const float scale = 1.0f / (float)(end - k);
-    const void *in[LUC_EW_MAX_INPUTS] = {row, b->dtype == LUC_FLOAT64 ? (const void *)&wide
-                                                                      : (const void *)&scale};
-    mul(row, in, b->dim, &none, 2);
+    const int64_t count = end - k;
+    const double part = b->dtype == LUC_FLOAT64 ? 1.0 / (double)count : 1.0f / (float)count;
+    luc__scale_rows(ctx, b->dtype, b->dim, sums, part, &b->bag[k], 1);
   }
 }
 

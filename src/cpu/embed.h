@@ -24,6 +24,9 @@ luc_status luc__embedding_rows(luc_context *ctx, luc_dtype dtype, int64_t n, int
 /* table's rows at at[n] += those of another table of its kind. */
 void luc__add_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, const void *other,
                    const int64_t *at, int64_t n);
+/* table's rows at at[n] *= factor. */
+void luc__scale_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, double factor,
+                     const int64_t *at, int64_t n);
 /* Rows of a table [.., dim], of float or double, in bags: entry i is of bag[i], which never
  * falls. */
 typedef struct luc_bags {

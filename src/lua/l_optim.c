@@ -4,6 +4,7 @@
 #include "l_args.h"
 #include "lucerna/autograd.h"
 #include "lucerna/optim.h"
+#include "ops/embedding.h"
 #include "optim/optimizer.h"
 
 #define LUC_L_MAGIC_OPTIMIZER 0x4C75634Fu
@@ -214,6 +215,27 @@ static int optimizer_ids(lua_State *L) {
     lua_rawseti(L, 3, i + 1);
   }
   return 1;
+}
+
+/* known_rows(t) -> the rows of a table's gradient that may be other than zero, or t */
+static int known_rows(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_context *ctx = luc_l_context(L, st);
+  luc_tensor *t = luc_l_checktensor(L, 1, "known_rows", "t");
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_status status = luc__known_rows(ctx, t, &box->t);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  if (!box->t) lua_settop(L, 1);
+  return 1;
+}
+
+/* scale(t, factor): t *= factor, a tensor of one number */
+static int scale(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_context *ctx = luc_l_context(L, st);
+  luc_tensor *t = luc_l_checktensor(L, 1, "scale", "t");
+  luc_status status = luc__scale(ctx, t, luc_l_checktensor(L, 2, "scale", "factor"));
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 
 /* A group's options as the core takes them. Lists point into `floats`. */
@@ -512,6 +534,8 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {"_optimizer_next", optimizer_next},
                                        {"_optimizer_add_group", optimizer_add_group},
                                        {"_optimizer_step", optimizer_step},
+                                       {"_known_rows", known_rows},
+                                       {"_scale", scale},
                                        {"_optimizer_state", optimizer_state},
                                        {"_optimizer_states", optimizer_states},
                                        {"_optimizer_copy_state", optimizer_copy_state},

@@ -80,6 +80,26 @@ done:
   return status;
 }
 
+luc_status luc__known_rows(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+  const luc_rows *rows = luc__rows_of(t);
+  *out = NULL;
+  if (!rows || rows->n == 0) return LUC_OK;
+  const luc_dtype dtype = (luc_dtype)t->dtype;
+  LUC_TRY(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){rows->n, t->sizes[1]}, out));
+  return luc__embedding(ctx, dtype, rows->n, t->sizes[1], t->data, rows->at, (*out)->data);
+}
+
+luc_status luc__scale(luc_context *ctx, luc_tensor *t, luc_tensor *factor) {
+  const luc_rows *rows = luc__rows_of(t);
+  double value = NAN;
+  if (rows) LUC_TRY(luc_tensor_item(ctx, factor, &value));
+  if (!isfinite(value)) /* of zeros it would make NaN */
+    return luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(t), luc_v_tensor(factor)));
+  luc__scale_rows(ctx, (luc_dtype)t->dtype, t->sizes[1], t->data, value, rows->at, rows->n);
+  luc__keep_rows(t);
+  return LUC_OK;
+}
+
 /* embedding_backward(grad, indices, rows, padding_idx, scale_grad_by_freq) */
 luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;

@@ -14,4 +14,9 @@ luc_status luc__embedding_padding(luc_context *ctx, const luc_value *given, int6
 luc_status luc__embedding_renorm(luc_context *ctx, luc_tensor *weight, luc_tensor *indices,
                                  double max_norm, luc_value norm_type);
 
+/* The rows of a table that may be other than zero [n, width]; NULL: unknown, or none. */
+luc_status luc__known_rows(luc_context *ctx, luc_tensor *t, luc_tensor **out);
+/* t *= factor, a number in a tensor; only known rows are touched, and stay known. */
+luc_status luc__scale(luc_context *ctx, luc_tensor *t, luc_tensor *factor);
+
 #endif

@@ -57,6 +57,10 @@ const luc_rows *luc__rows_of(const luc_tensor *t) {
   return whole ? rows : NULL;
 }
 
+void luc__keep_rows(luc_tensor *t) {
+  ((luc_rows *)t->storage->release_ud)->version = ++t->storage->version;
+}
+
 /* Merges ascending lists; `out` may be NULL. Returns how many there are. */
 static int64_t merge(const luc_rows *a, const luc_rows *b, int64_t *out) {
   int64_t count = 0;

@@ -81,6 +81,8 @@ luc_status luc__tensor_of_rows(luc_context *ctx, luc_dtype dtype, int64_t rows, 
                                const int64_t *at, int64_t n, const void *values, luc_tensor **out);
 /* Which rows of t, as such a table, may be other than zero; NULL: unknown. */
 const luc_rows *luc__rows_of(const luc_tensor *t);
+/* t's rows are written to, and no others: they stay known. */
+void luc__keep_rows(luc_tensor *t);
 /* t, whose rows are known, is about to get others as well; counts as writing to it. */
 luc_status luc__tensor_join_rows(luc_context *ctx, luc_tensor *t, const luc_rows *others);
 /* Who hands out t's memory, to be written to in ways that the version does not tell, calls this. */

@@ -139,6 +139,28 @@ describe("the gradient of a table", function()
     end
   end)
 
+  it("is clipped by its rows", function()
+    for _, order in ipairs {2, 1, 3, math.huge, -math.huge, 0} do
+      local w, v = weights(), weights()
+      for _, t in ipairs {w, v} do (lookup(t, {1, 2, 2}):square():sum() * 3):backward() end
+      v.grad = v.grad:clone()
+      local clip = nn.utils.clip_grad_norm_
+      local norm, want = clip({w}, 0.5, order), clip({v}, 0.5, order)
+      assert.is_true(lucerna.allclose(want, norm))
+      assert.is_true(lucerna.allclose(v.grad, w.grad))
+      lookup(w, {9}):sum():backward() -- its rows are still known
+      optim.SparseAdam({w}, {lr = 0.1}):step()
+      local moved = nonzero_rows(w:detach() - weights():detach())
+      assert.are.same({1, 2, 9}, moved)
+    end
+    local w = weights()
+    lookup(w, {1}):sum():backward()
+    w.grad[1][1] = 0 / 0
+    assert.has_error(function() nn.utils.clip_grad_norm_({w}, 1, {error_if_nonfinite = true}) end)
+    assert.is_true(nn.utils.clip_grad_norm_({w}, 1):isnan():item())
+    assert.is_true(w.grad:isnan():all():item())
+  end)
+
   it("of nothing, or of nothing but padding, is zero", function()
     local w = weights()
     for _, list in ipairs {lucerna.zeros(0, {dtype = lucerna.int64}), lucerna.tensor {PADDING}} do

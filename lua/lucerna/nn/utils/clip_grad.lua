@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
+local core = require "lucerna.core"
 local check = require "lucerna.nn.utils.check"
 
 local clip = {}
@@ -23,7 +24,9 @@ local function total_norm_of(who, tensors, norm_type, strict)
   norm_type = norm_order(who, norm_type)
   if #tensors == 0 then return lucerna.tensor(0.0) end
   local norms = {}
-  for k, t in ipairs(tensors) do norms[k] = t:norm(norm_type) end
+  for k, t in ipairs(tensors) do
+    norms[k] = (norm_type > 0 and core._known_rows(t) or t):norm(norm_type)
+  end
   local total = lucerna.stack(norms):norm(norm_type)
   if strict and not lucerna.isfinite(total):item() then
     check.fail("%s: The total norm of order %s for gradients from `parameters` is non-finite, so "
@@ -36,7 +39,7 @@ end
 local function scale(grads, max_norm, total)
   if #grads == 0 then return end
   local factor = lucerna.clamp(max_norm / (total + 1e-6), { max = 1.0 })
-  for _, g in ipairs(grads) do g:mul_(factor) end
+  for _, g in ipairs(grads) do core._scale(g, factor) end
 end
 
 --- get_total_norm(tensors, norm_type = 2, error_if_nonfinite = false): one norm over all of them.
