@@ -143,6 +143,9 @@ int luc_l_module_config_names(lua_State *L);
 int luc_l_module_set_field(lua_State *L);
 /* Is it the name of a map of slots or hooks, as PyTorch's m._parameters? */
 bool luc_l_is_view(const char *name);
+/* Pushes an entry's name and finds the entry again, as pushing may run a finalizer that changes the
+ * map. NULL, and nothing pushed, if it is gone. */
+luc_map_entry *luc_l_push_name(lua_State *L, const luc_map *map, const luc_map_entry *e);
 /* What a value is, in PyTorch's messages: "Parameter", "Linear", "number". The text may stand on
  * the stack, of which it takes a slot then. */
 const char *luc_l_kind_name(lua_State *L, int index);

@@ -200,6 +200,18 @@ static int check_tables(lua_State *L) {
 
 /* ---- one module ---- */
 
+/* Pushes what a state has of a slot: an alias, unless variables are kept; false if it is empty. */
+static bool push_own(lua_State *L, luc_l_state *st, luc_tensor *value, bool keep_vars) {
+  luc_l_pushtensor(L, st, value);
+  luc_tensor *t = luc_l_totensor(L, -1);
+  if (!t || keep_vars || luc_tensor_is_uninitialized(t)) return t;
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_status status = luc__tensor_alias(st->ctx, t, &box->t);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+  lua_replace(L, -2);
+  return true;
+}
+
 /* core.nn._own_state(m, keep_vars): {name, tensor, …} of what it saves. */
 static int own_state(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "_save_to_state_dict");
@@ -207,21 +219,19 @@ static int own_state(lua_State *L) {
   bool keep_vars = lua_toboolean(L, 2);
   lua_Integer n = 0;
   lua_newtable(L);
+  int list = lua_gettop(L);
   for (int slot = LUC_SLOT_PARAMETER; slot <= LUC_SLOT_BUFFER; slot++) {
+    const luc_map *map = &peer->m->slots[slot];
     luc_map_entry *e;
-    for (uint32_t at = 0; (e = luc__map_next(&peer->m->slots[slot], &at)) != NULL;) {
-      if (e->value == NULL) continue;
+    for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
       if (slot == LUC_SLOT_BUFFER && !luc__slot_is_persistent(peer->m, e->key, e->length)) continue;
-      lua_pushlstring(L, e->key, e->length);
-      lua_rawseti(L, -2, ++n);
-      if (keep_vars || luc_tensor_is_uninitialized(e->value)) {
-        luc_l_pushtensor(L, st, e->value);
-      } else {
-        luc_l_box *box = luc_l_newbox(L, st);
-        luc_status status = luc__tensor_alias(st->ctx, e->value, &box->t);
-        if (status != LUC_OK) return luc_l_raise(L, st, status);
+      if (!e->value || !(e = luc_l_push_name(L, map, e))) continue;
+      if (push_own(L, st, e->value, keep_vars)) {
+        lua_rawseti(L, list, n + 2);
+        lua_rawseti(L, list, n + 1);
+        n += 2;
       }
-      lua_rawseti(L, -2, ++n);
+      lua_settop(L, list);
     }
   }
   return 1;

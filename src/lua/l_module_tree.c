@@ -8,6 +8,14 @@
 
 /* ---- slots and children ---- */
 
+luc_map_entry *luc_l_push_name(lua_State *L, const luc_map *map, const luc_map_entry *e) {
+  size_t length = e->length;
+  const char *name = lua_pushlstring(L, e->key, length);
+  luc_map_entry *found = luc__map_find(map, name, length);
+  if (!found) lua_pop(L, 1);
+  return found;
+}
+
 /* Pushes {name1, value1, …} of a module's slots of one kind; false for a value that is empty or not
  * asked for. */
 static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind, bool values) {
@@ -17,7 +25,7 @@ static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind, b
   lua_createtable(L, 2 * (int)map->count, 0);
   int list = lua_gettop(L);
   for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
-    lua_pushlstring(L, e->key, e->length);
+    if (!(e = luc_l_push_name(L, map, e))) continue;
     lua_rawseti(L, list, ++n);
     if (!e->value || !values)
       lua_pushboolean(L, false);

@@ -46,4 +46,20 @@ static void collect(lua_State *L) {
   lua_gc(L, LUA_GCCOLLECT);
 }
 
+/* Runs `code` again and again while finalizers do what `change` does. */
+static void run_under_finalizers(lua_State *L, const char *change, const char *code) {
+  run(L, "function under_finalizers(change, code)"
+         "  local on = true "
+         "  local function spawn()"
+         "    setmetatable({}, {__gc = function() if on then change() spawn() end end})"
+         "  end "
+         "  for _ = 1, 3 do spawn() end collectgarbage('incremental', 1, 400, 8) "
+         "  for i = 1, 1000 do code(i) end "
+         "  on = false collectgarbage('generational')"
+         "end");
+  lua_pushfstring(L, "under_finalizers(function() %s end, function(i) %s end)", change, code);
+  run(L, lua_tostring(L, -1));
+  lua_pop(L, 1);
+}
+
 #endif

@@ -251,6 +251,26 @@ TEST("so is what a finalizer makes then, which is not finalized itself") {
   close_state(L);
 }
 
+TEST_ALONE("slots that finalizers move are read where they are") {
+  lua_State *L = open();
+  run(L, "count, one = 0, nn.Parameter(lucerna.ones(1)) "
+         "function fill(n)"
+         "  for _ = 1, n do"
+         "    count = count + 1 m:add_module('m' .. count, nn.Identity()) d['p' .. count] = one "
+         "  end "
+         "end");
+  run_under_finalizers(L, "if reading then fill(30) end",
+                       "m, d = nn.Module(), nn.ParameterDict() fill(3) for i = 1, 3 do "
+                       "m:add_module('l' .. i, nn.Linear(2, 2)) end "
+                       "reading = true "
+                       "for name, c in pairs(m._modules) do "
+                       "  assert(name:find('^%a%d+$') and c.training)"
+                       "end "
+                       "for name, t in pairs(d) do assert(name:find('^p%d+$') and #t == 1) end "
+                       "reading = false");
+  close_state(L);
+}
+
 /* ---- opening ---- */
 
 typedef struct budget {
