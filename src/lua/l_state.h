@@ -17,6 +17,7 @@ enum {
   LUC_L_HOLD_META,   /* metatable of luc_l_hold */
   LUC_L_SENTINEL_META,
   LUC_L_SPARE,
+  LUC_L_NEXT_PEER,
   LUC_L_HOLD,
   LUC_L_PEERS,     /* weak values: C object (light userdata) -> userdata */
   LUC_L_ANCHOR,    /* strong: interned names, anything that must live as long as the state */
@@ -82,9 +83,10 @@ struct luc_l_state {
   lua_State *L;        /* the coroutine inside a core call that may call back; else NULL */
   const void *none;    /* address of lucerna.none */
   int finalizing; /* LUA_GCISRUNNING inside finalizers: -1 from Lua 5.4.4 on; 0 until one ran */
-  struct luc_l_box *spare; /* one in LUC_L_SPARE that was never handed out, or NULL */
-  struct luc_l_hold *hold; /* the one in LUC_L_HOLD, or NULL */
-  bool holds;              /* it is in use */
+  struct luc_l_box *spare;     /* one in LUC_L_SPARE that was never handed out, or NULL */
+  struct luc_l_box *next_peer; /* one in LUC_L_NEXT_PEER; NULL only where memory was short */
+  struct luc_l_hold *hold;     /* the one in LUC_L_HOLD, or NULL */
+  bool holds;                  /* it is in use */
   luc_l_pace pace;
   int scopes;                /* running lucerna.scope calls */
   struct luc_l_scope *scope; /* whose table is in LUC_L_SCOPE, or NULL */

@@ -367,27 +367,35 @@ static void push_element(lua_State *L, const char *p, luc_dtype dtype) {
   lua_rawseti(L, -2, 1);
 }
 
+static void push_number(lua_State *L, luc_dtype dtype, const char *p) {
+  switch (dtype) {
+  case LUC_FLOAT32: lua_pushnumber(L, (double)*(const float *)p); break;
+  case LUC_FLOAT64: lua_pushnumber(L, *(const double *)p); break;
+  case LUC_INT64: lua_pushinteger(L, *(const int64_t *)p); break;
+  case LUC_BOOL: lua_pushboolean(L, *p); break;
+  default: push_element(L, p, dtype);
+  }
+}
+
 /* A table of n elements, `step` bytes apart. Lua's own constructor takes them from the stack in a
  * third of the time of as many lua_rawseti; of more than it can take, the table is filled. */
 static void push_row(lua_State *L, luc_l_state *st, luc_dtype dtype, int64_t n, const char *p,
                      int64_t step) {
   bool gather = n >= GATHER_LEAST && n <= GATHER_MOST && lua_checkstack(L, (int)n + 4);
-  luc_l_checkstack(L, 4);
+  luc_l_checkstack(L, GATHER_LEAST + 4);
   if (gather)
     luc_l_get(L, st, LUC_L_GATHER);
-  else
+  else if (n >= GATHER_LEAST)
     lua_createtable(L, (int)n, 0);
   for (int64_t i = 1; i <= n; i++, p += step) {
-    switch (dtype) {
-    case LUC_FLOAT32: lua_pushnumber(L, (double)*(const float *)p); break;
-    case LUC_FLOAT64: lua_pushnumber(L, *(const double *)p); break;
-    case LUC_INT64: lua_pushinteger(L, *(const int64_t *)p); break;
-    case LUC_BOOL: lua_pushboolean(L, *p); break;
-    default: push_element(L, p, dtype);
-    }
-    if (!gather) lua_rawseti(L, -2, i);
+    push_number(L, dtype, p);
+    if (!gather && n >= GATHER_LEAST) lua_rawseti(L, -2, i);
   }
   if (gather) lua_call(L, (int)n, 1);
+  if (n >= GATHER_LEAST) return;
+  lua_createtable(L, (int)n, 0);
+  lua_insert(L, -(int)n - 1);
+  for (int i = (int)n; i > 0; i--) lua_rawseti(L, -i - 1, i);
 }
 
 static void push_nested(lua_State *L, luc_l_state *st, const luc_tensor *t, int depth,
@@ -412,9 +420,17 @@ static void push_nested(lua_State *L, luc_l_state *st, const luc_tensor *t, int 
 }
 
 static int tolist(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  const luc_tensor *t = a->v[0].as.tensor;
+  luc_tensor *t = a->v[0].as.tensor;
   luc_l_need_shape(L, st, "tolist", t);
-  push_nested(L, st, t, 0, t->data);
+  if (t->ndim < 2 && t->numel <= GATHER_MOST && !luc__dtype_is_complex(t->dtype)) {
+    push_nested(L, st, t, 0, t->data); /* all is read before anything is made */
+    return 1;
+  }
+  luc_l_box *box = luc_l_newbox(L, st); /* a finalizer may give t other memory meanwhile */
+  luc_status status = luc__tensor_alias(st->ctx, t, &box->t);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  push_nested(L, st, box->t, 0, box->t->data);
+  luc_l_spare_box(L, st, -2);
   return 1;
 }
 

@@ -12,13 +12,21 @@ static void scope_add(lua_State *L, luc_l_state *st) {
   lua_pop(L, 1);
 }
 
-static luc_l_box *push_spare(lua_State *L, luc_l_state *st) {
-  luc_l_box *box = st->spare;
-  luc_l_get(L, st, LUC_L_SPARE);
+/* Pushes a box that the registry keeps, which is then the caller's. */
+static luc_l_box *push_kept(lua_State *L, luc_l_state *st, int key, luc_l_box **kept) {
+  luc_l_box *box = *kept;
+  luc_l_get(L, st, key);
   lua_pushboolean(L, false);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SPARE]);
-  st->spare = NULL;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
+  *kept = NULL;
   return box;
+}
+
+/* The registry keeps the box on top, which it pops. */
+static void keep_box(lua_State *L, luc_l_state *st, int key, luc_l_box **kept) {
+  luc_l_box *box = luc_l_tobox(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
+  *kept = box;
 }
 
 /* What is made inside a finalizer may be made while Lua closes, and is never finalized then: it is
@@ -35,7 +43,7 @@ static luc_l_box *push_fresh(lua_State *L, luc_l_state *st) {
 luc_l_box *luc_l_newbox(lua_State *L, luc_l_state *st) {
   luc_l_context(L, st);
   luc_l_pace_check(L, st);
-  luc_l_box *box = st->spare ? push_spare(L, st) : push_fresh(L, st);
+  luc_l_box *box = st->spare ? push_kept(L, st, LUC_L_SPARE, &st->spare) : push_fresh(L, st);
   if (st->scopes) scope_add(L, st);
   return box;
 }
@@ -70,14 +78,27 @@ static bool push_known(lua_State *L, luc_l_state *st, luc_tensor *t) {
   return false;
 }
 
+/* Until a tensor is in its box, no finalizer may run: it could take the tensor from whoever has it.
+ * So the next peer's box is made when this one's holds its tensor. */
+static void make_next_peer(lua_State *L, luc_l_state *st) {
+  luc_l_pace_check(L, st);
+  push_fresh(L, st);
+  keep_box(L, st, LUC_L_NEXT_PEER, &st->next_peer);
+}
+
 void luc_l_pushtensor(lua_State *L, luc_l_state *st, luc_tensor *t) {
   if (!t) {
     lua_pushnil(L);
     return;
   }
   if ((t->flags & LUC_TF_HAS_PEER) && push_known(L, st, t)) return;
-  luc_l_newbox(L, st)->t = luc_tensor_retain(t);
+  luc_l_context(L, st);
+  luc_l_box *box =
+      st->next_peer ? push_kept(L, st, LUC_L_NEXT_PEER, &st->next_peer) : push_fresh(L, st);
+  box->t = luc_tensor_retain(t);
   luc_l_setpeer(L, st, -1);
+  if (st->scopes) scope_add(L, st);
+  make_next_peer(L, st);
 }
 
 void luc_l_spare_box(lua_State *L, luc_l_state *st, int index) {
@@ -85,14 +106,14 @@ void luc_l_spare_box(lua_State *L, luc_l_state *st, int index) {
   luc_tensor_release(st->ctx, box->t);
   box->t = NULL;
   lua_pushvalue(L, index);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SPARE]);
-  st->spare = box;
+  keep_box(L, st, LUC_L_SPARE, &st->spare);
 }
 
-/* Empties a box. The weak table is left alone by __gc: another box may be the peer by then. */
+/* Empties a box. The weak table is left alone by __gc: another box may be the peer by then. What a
+ * finalizer interrupts may be reading the tensor: there it is left to the collector. */
 void luc_l_release_box(lua_State *L, luc_l_state *st, luc_l_box *box) {
   luc_tensor *t = box->t;
-  if (!t || !st->ctx) return;
+  if (!t || !st->ctx || lua_gc(L, LUA_GCISRUNNING) < 0) return;
   if (t->flags & LUC_TF_HAS_PEER) {
     luc_l_get(L, st, LUC_L_PEERS);
     if (lua_rawgetp(L, -1, t) != LUA_TNIL && lua_touserdata(L, -1) == (void *)box) {
@@ -121,6 +142,7 @@ static int box_gc(lua_State *L) {
   if (!st->ctx || box->finalized) return 0;
   box->finalized = true;
   if (st->spare == box) st->spare = NULL;
+  if (st->next_peer == box) st->next_peer = NULL;
   lua_State *outer = luc_l_enter(st, L);
   luc_tensor_release(st->ctx, t);
   st->L = outer;
@@ -368,4 +390,5 @@ void luc_l_open_tensor(lua_State *L, luc_l_state *st) {
   lua_pushlightuserdata(L, st);
   luaL_setfuncs(L, tensor_meta, 1);
   lua_pop(L, 1);
+  make_next_peer(L, st);
 }

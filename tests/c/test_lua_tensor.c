@@ -259,6 +259,21 @@ static void *train_alone(void *loss) {
   return NULL;
 }
 
+TEST("memory that finalizers take away is not read") {
+  lua_State *L = open();
+  run_under_finalizers(L, "if x then x:set_() end",
+                       "x = lucerna.full({50, 2}, i, {dtype = 'int64'})"
+                       "local list = x:tolist() for _, row in ipairs(list) do "
+                       "  assert(row[1] == i and row[2] == i)"
+                       "end");
+  run_under_finalizers(L, "if x then x:release() end",
+                       "x = lucerna.zeros(3) assert(#x.shape == 1 and #x.data == 3)");
+  run_under_finalizers(L, "if x then x.grad = nil end",
+                       "x = lucerna.zeros(2):requires_grad_(); (x * 2):sum():backward() "
+                       "local g = x.grad assert(not g or #g == 2)");
+  close_state(L);
+}
+
 TEST("states in several threads know nothing of each other") {
   enum { THREADS = 3 };
   pthread_t threads[THREADS];
