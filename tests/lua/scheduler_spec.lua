@@ -486,6 +486,25 @@ describe("a scheduler", function()
     {"a word for a last epoch", function()
       s.SequentialLR(o, {s.StepLR(o, 1), s.StepLR(o, 2)}, {1}, "x")
     end, "SequentialLR: last_epoch must be a number %(got string%)"},
+    {"a word for a momentum", function()
+      s.CyclicLR(optimizer "Adam", 0.1, 1, {base_momentum = "x"})
+    end, "CyclicLR: base_momentum must be a number %(got string%)"},
+    {"a list with a word for a momentum", function()
+      s.OneCycleLR(optimizer "Adam", 1.0, 9, {max_momentum = {0.9, "x"}})
+    end, "OneCycleLR: max_momentum 2 must be a number %(got string%)"},
+    {"a word for div_factor", function() s.OneCycleLR(o, 1.0, 9, {div_factor = "x"}) end,
+      "OneCycleLR: div_factor must be a number %(got string%)"},
+    {"a scale_fn that is no function", function() s.CyclicLR(o, 0.1, 1, {scale_fn = 3}) end,
+      "CyclicLR: scale_fn must be a function %(got number%)"},
+    {"a scale_fn without a number", function()
+      s.CyclicLR(optimizer "Adam", 0.1, 1, {scale_fn = type})
+    end, "CyclicLR: what scale_fn returns must be a number %(got string%)"},
+    {"a map of schedulers", function()
+      s.ChainedScheduler(lucerna.nn.Linear(1, 1):state_dict(), o)
+    end, "ChainedScheduler: scheduler at index 1 should have `optimizer`"},
+    {"batches that are none", function()
+      optim.swa_utils.update_bn(lucerna.ones(2), lucerna.nn.BatchNorm1d(1))
+    end, "update_bn: loader must be an iterator or a table of batches %(got Tensor%)"},
     {"a step size of 0", function() s.StepLR(o, 0) end, "positive integer step_size, but got 0"},
     {"no gamma", function() s.ExponentialLR(o) end, "gamma must be a number"},
     {"milestones that are no list", function() s.MultiStepLR(o, 3) end, "milestones"},

@@ -7,6 +7,7 @@ local scheduler = require "lucerna.optim.scheduler"
 local LRScheduler, fail, each = scheduler.LRScheduler, scheduler.fail, scheduler.each
 local check_optimizer, check_number = scheduler.check_optimizer, scheduler.check_number
 local check_positive, per_group = scheduler.check_positive, scheduler.per_group
+local check_callable = require("lucerna.check").callable
 local cos, pi, floor = math.cos, math.pi, math.floor
 
 local cycles = {}
@@ -63,8 +64,6 @@ function CyclicLR:__init(...)
   check_optimizer("CyclicLR", optimizer)
   local base_lrs = per_group("CyclicLR", "base_lr", optimizer, base_lr)
   self.optimizer, self.max_lrs = optimizer, per_group("CyclicLR", "max_lr", optimizer, max_lr)
-  for k, base in ipairs(base_lrs) do check_number("CyclicLR", "base_lr " .. k, base) end
-  for k, most in ipairs(self.max_lrs) do check_number("CyclicLR", "max_lr " .. k, most) end
   up = up or 2000
   down = down or up
   check_number("CyclicLR", "step_size_up", up)
@@ -74,6 +73,7 @@ function CyclicLR:__init(...)
   end
   self.total_size, self.step_ratio = up + down + 0.0, up / (up + down)
   self.mode, self.gamma = mode or "triangular", gamma or 1.0
+  if scale_fn ~= nil then check_callable("CyclicLR", "scale_fn", scale_fn) end
   if not scale_fn and not SCALES[self.mode] then
     fail("CyclicLR: mode is invalid and scale_fn is None")
   end
@@ -93,7 +93,9 @@ end
 
 --- The height of a cycle, or of the cycle at an iteration.
 function CyclicLR:scale_fn(x)
-  if self._scale_fn_custom then return self._scale_fn_custom(x) end
+  if self._scale_fn_custom then
+    return check_number("CyclicLR", "what scale_fn returns", self._scale_fn_custom(x))
+  end
   return SCALES[self.mode][2](self, x)
 end
 
@@ -179,15 +181,17 @@ function OneCycleLR:__init(...)
   end
   self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
   local max_lrs = per_group("OneCycleLR", "max_lr", optimizer, max_lr)
-  for k, most in ipairs(max_lrs) do check_number("OneCycleLR", "max_lr " .. k, most) end
+  div_factor, final_div_factor = div_factor or 25.0, final_div_factor or 1e4
+  check_number("OneCycleLR", "div_factor", div_factor)
+  check_number("OneCycleLR", "final_div_factor", final_div_factor)
   local anew = (last_epoch or -1) == -1
   self.cycle_momentum = cycle_momentum ~= false
   if self.cycle_momentum then
     self:_init_momentum(base_momentum or 0.85, max_momentum or 0.95, anew)
   end
   for k, group in ipairs(anew and optimizer.param_groups or {}) do
-    group.initial_lr, group.max_lr = max_lrs[k] / (div_factor or 25.0), max_lrs[k]
-    group.min_lr = group.initial_lr / (final_div_factor or 1e4)
+    group.initial_lr, group.max_lr = max_lrs[k] / div_factor, max_lrs[k]
+    group.min_lr = group.initial_lr / final_div_factor
   end
   LRScheduler.__init(self, optimizer, last_epoch)
 end

@@ -429,7 +429,8 @@ local function check_parts(who, optimizer, schedulers)
     fail("%s expects at least one scheduler to be chained, but got no scheduler.", who)
   end
   optimizer = optimizer or type(schedulers[1]) == "table" and schedulers[1].optimizer
-  for k, part in ipairs(schedulers) do
+  for k = 1, #schedulers do
+    local part = schedulers[k]
     if type(part) ~= "table" or not part.optimizer then
       fail("%s: scheduler at index %d should have `optimizer` as its attribute.", who, k)
     elseif getmetatable(part) == Plateau then

@@ -184,13 +184,15 @@ function scheduler.scaled(self, factor)
   return scheduler.each(self, function(lr) return lr * factor end, true)
 end
 
--- A list with one value for each group, from such a list or one value for all.
+-- A list with one number for each group, from such a list or one number for all.
 function scheduler.per_group(who, name, optimizer, value)
   local n = #optimizer.param_groups
   if type(value) == "table" and getmetatable(value) == nil then
     if #value ~= n then fail("%s: expected %d values for %s, got %d", who, n, name, #value) end
+    for k = 1, n do scheduler.check_number(who, name .. " " .. k, value[k]) end
     return {table.unpack(value)}
   end
+  scheduler.check_number(who, name, value)
   local list = {}
   for k = 1, n do list[k] = value end
   return list

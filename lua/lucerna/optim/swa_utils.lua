@@ -5,6 +5,8 @@ local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local class = require "lucerna.optim.class"
+local core = require "lucerna.core"
+local is_callable = require "lucerna.callable"
 local with_options = require("lucerna.optim.optimizer").arguments
 local scheduler = require "lucerna.optim.scheduler"
 local nn = require "lucerna.nn"
@@ -177,6 +179,10 @@ end
 function swa_utils.update_bn(...)
   local loader, model, device = arguments("update_bn", {"loader", "model", "device"}, ...)
   check.module("update_bn", "model", model)
+  if not is_callable(loader) and (type(loader) ~= "table" or getmetatable(loader)) then
+    fail("update_bn: loader must be an iterator or a table of batches (got %s)",
+      core.nn.kind_name(loader))
+  end
   lucerna.no_grad(update_bn, loader, model, device)
 end
 
@@ -203,7 +209,6 @@ function SWALR:__init(...)
       .. "optimizer.param_groups has %d", #swa_lr, #groups)
   end
   local rates = scheduler.per_group("SWALR", "swa_lr", optimizer, swa_lr)
-  for k in ipairs(groups) do scheduler.check_number("SWALR", "swa_lr", rates[k]) end
   self.anneal_epochs, self._anneal_strategy = anneal_epochs or 10, strategy or "cos"
   if not ANNEAL[self._anneal_strategy] then
     fail("SWALR: anneal_strategy must be one of 'cos' or 'linear', instead got %s", strategy)
