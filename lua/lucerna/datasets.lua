@@ -161,7 +161,8 @@ local function check_datasets(who, datasets, iterable)
   if type(datasets) ~= "table" or #datasets == 0 then
     fail("%s: datasets: expected a table of at least one data set", who)
   end
-  for k, set in ipairs(datasets) do
+  for k = 1, #datasets do
+    local set = datasets[k]
     check_dataset(who, set)
     if is_callable(set.iter) ~= iterable then
       fail("%s: data set %d is %s IterableDataset", who, k, iterable and "no" or "an")

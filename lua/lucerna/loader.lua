@@ -23,7 +23,10 @@ local function collate_tables(items)
   for key in pairs(items[1]) do
     local column = {}
     for k, item in ipairs(items) do
-      if item[key] == nil then
+      if type(item) ~= "table" then
+        fail("default_collate: item %d must be a table as the first (got %s)", k,
+          core.nn.kind_name(item))
+      elseif item[key] == nil then
         fail("default_collate: item %d lacks field '%s'", k, key)
       end
       column[k] = item[key]
@@ -101,7 +104,7 @@ local WANTED = {dataset = {is_items, "a data set"}, collate_fn = {is_callable, "
 
 local function check_loader(s)
   for name, wanted in pairs(WANTED) do
-    if s[name] and not wanted[1](s[name]) then
+    if s[name] ~= nil and not wanted[1](s[name]) then
       fail("DataLoader: %s: expected %s (got %s)", name, wanted[2], core.nn.kind_name(s[name]))
     end
   end
@@ -150,8 +153,11 @@ local function draw_seed(generator)
   return lucerna.empty({}, {dtype = lucerna.int64}):random_({generator = generator or nil}):item()
 end
 
-local function as_positions(ids)
-  return lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64})
+-- what: who gave them.
+local function as_positions(ids, what)
+  ids = lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64})
+  if ids:dim() ~= 1 then fail("DataLoader: %s is no array of positions", what) end
+  return ids
 end
 
 -- The order of one epoch as a tensor of positions, or an array. PyTorch draws a seed for workers
@@ -235,7 +241,7 @@ local function begin(self)
     return {batches = samplers._positions(self.batch_sampler), at = 0}
   end
   local order = epoch_order(self)
-  if not self.one_by_one then return {order = as_positions(order), at = 0} end
+  if not self.one_by_one then return {order = as_positions(order, "sampler"), at = 0} end
   return {order = lucerna.is_tensor(order) and order:tolist() or order, at = 0}
 end
 
@@ -253,11 +259,7 @@ local function advance(self, pass)
     pass.at = pass.at + 1
     local ids = pass.batches[pass.at]
     if ids == nil then return nil end
-    ids = as_positions(ids)
-    if ids:dim() ~= 1 then
-      fail("DataLoader: batch_sampler: batch %d is no array of positions", pass.at)
-    end
-    return ids
+    return as_positions(ids, "batch_sampler: batch " .. pass.at)
   end
   local n, size = pass.order:size(1), self.batch_size
   local left = n - pass.at
@@ -276,7 +278,7 @@ local function next_item(self, pass)
   if i == nil then return finish(self, pass) end
   if type(i) == "number" then return item_at(self, i) end
   if is_callable(self.dataset.get_batch) then
-    return table.pack(self.dataset:get_batch(as_positions(i)))
+    return table.pack(self.dataset:get_batch(as_positions(i, "sampler: entry " .. pass.at)))
   end
   fail("DataLoader: the sampler gives several positions, for which the data set has no get_batch")
 end

@@ -30,8 +30,12 @@ end
 
 --- The positions of an epoch of a sampler, an array or a function.
 function samplers._positions(sampler)
-  if is_callable(sampler) and not lucerna.is_tensor(sampler) then return sampler() end
-  return sampler
+  if not is_callable(sampler) or lucerna.is_tensor(sampler) then return sampler end
+  local positions = sampler()
+  if type(positions) ~= "table" and not lucerna.is_tensor(positions) then
+    fail("a sampler must return positions (got %s)", core.nn.kind_name(positions))
+  end
+  return positions
 end
 
 local function as_tensor(positions)

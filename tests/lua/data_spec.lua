@@ -359,6 +359,15 @@ describe("DataLoader", function()
     refuses("sampler: expected positions or a function %(got number%)$", numbers(3), {sampler = 3})
     refused("DataLoader: batch_sampler: batch 1 is no array of positions$",
       function() data.DataLoader(numbers(3), {batch_sampler = {3}})() end)
+    refused("DataLoader: sampler is no array of positions$",
+      function() data.DataLoader(numbers(3), {sampler = {{}}})() end)
+    refused("a sampler must return positions %(got nil%)$",
+      function() data.DataLoader(numbers(3), {batch_sampler = function() end})() end)
+    refuses("dataset: expected a data set %(got boolean%)$", false)
+    refused("ConcatDataset: dataset: expected a data set %(got nil%)$",
+      function() data.ConcatDataset(lucerna.nn.Linear(1, 1):state_dict()) end)
+    refused("default_collate: item 2 must be a table as the first %(got number%)$",
+      function() data.default_collate {{1}, 3} end)
     refused("BatchSampler: a sampler that is a function has no length$", function()
       return #data.BatchSampler(print, 2, false)
     end)
