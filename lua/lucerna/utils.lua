@@ -105,8 +105,8 @@ function utils.checkpoint.checkpoint_sequential(functions, segments, input, give
     core._fail("checkpoint_sequential: segments must be an integer from 1 to %d (got %s)", #list,
       segments)
   end
-  for k, f in ipairs(list) do
-    check.callable("checkpoint_sequential", ("functions[%d]"):format(k), f)
+  for k = 1, #list do
+    check.callable("checkpoint_sequential", ("functions[%d]"):format(k), list[k])
   end
   local empty = type(given) == "table" and next(given) == nil
   if given ~= nil and not empty and not options.are(given, OPTIONS) then

@@ -248,6 +248,8 @@ describe("the Transformer's classes", function()
   it("stack copies that begin alike and live apart", function()
     local layer = nn.TransformerEncoderLayer(4, 2, 8)
     local stack = nn.TransformerEncoder(layer, 3)
+    parity.refused("TransformerEncoder: num_layers must be a number (got string)",
+      nn.TransformerEncoder, layer, "three")
     assert.are.equal(3, #stack.layers)
     local first, last = stack.layers[1].linear1, stack.layers[3].linear1
     assert.is_true(lucerna.equal(first.weight, layer.linear1.weight))

@@ -95,6 +95,8 @@ describe("utils.checkpoint", function()
       checkpoint.checkpoint_sequential)
     refused("functions%[1%] must be a function %(got number%)$",
       checkpoint.checkpoint_sequential, {3}, 1, x)
+    refused("functions[1] must be a function (got nil)",
+      checkpoint.checkpoint_sequential, net:state_dict(), 1, x)
     refused("options must be a table of preserve_rng_state %(got number%)$",
       checkpoint.checkpoint_sequential, net, 2, x, 5)
     refused("cannot be differentiated again$", function()

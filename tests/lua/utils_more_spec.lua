@@ -193,6 +193,8 @@ describe("nn.utils.prune", function()
       message(prune.global_unstructured, {}, prune.L1Unstructured, 3))
     assert.matches("importance_scores should have the same shape as parameter weight",
       message(prune.l1_unstructured, m, "weight", 1, x(3)))
+    parity.refused("global_unstructured: parameters: entry 1 must be {module, name} (got number)",
+      prune.global_unstructured, { 3 }, prune.L1Unstructured)
     parity.refused("l1_unstructured: importance_scores must be a Tensor (got number)",
       prune.l1_unstructured, m, "weight", 1, 3)
   end)

@@ -63,7 +63,8 @@ local function is_causal(mask, said, x, batch_first)
   return lucerna.equal(mask, causal_mask(size, { dtype = mask.dtype }))
 end
 
-local function clones(module, count)
+local function clones(who, module, count)
+  check.number(who, "num_layers", count)
   local list = nn.ModuleList()
   for _ = 1, count do list:append(module:clone()) end
   return list
@@ -196,7 +197,7 @@ function Encoder:__init(...)
   local layer, count, norm, nested, mask_check = arguments(who, { "encoder_layer", "num_layers",
     "norm", "enable_nested_tensor", "mask_check" }, ...)
   check.module(who, "encoder_layer", layer)
-  self.layers = clones(layer, count)
+  self.layers = clones(who, layer, count)
   self.num_layers, self.norm = count, norm
   self.enable_nested_tensor, self.mask_check = either(nested, true), either(mask_check, true)
 end
@@ -261,7 +262,7 @@ function Decoder:__init(...)
   local who = "TransformerDecoder"
   local layer, count, norm = arguments(who, { "decoder_layer", "num_layers", "norm" }, ...)
   check.module(who, "decoder_layer", layer)
-  self.layers = clones(layer, count)
+  self.layers = clones(who, layer, count)
   self.num_layers, self.norm = count, norm
 end
 

@@ -453,7 +453,13 @@ local function read_pairs(who, parameters)
   else
     check.fail("%s(): parameters is not an Iterable", who)
   end
-  for _, pair in ipairs(list) do computed.parameter(who, pair[1], pair[2]) end
+  for k, pair in ipairs(list) do
+    if type(pair) ~= "table" then
+      check.fail("%s: parameters: entry %d must be {module, name} (got %s)", who, k,
+        core.kind_name(pair))
+    end
+    computed.parameter(who, pair[1], pair[2])
+  end
   return list
 end
 
