@@ -37,6 +37,12 @@ function check.is_here(device)
   return device == nil or device == "cpu" or device == "cpu:0"
 end
 
+--- A name among the entries of an array, which would be lost, or nil: lr in {weight, lr = 0.1}.
+function check.stray(list)
+  local key = next(list, list[1] ~= nil and #list or nil)
+  return type(key) == "string" and key ~= "n" and key or nil -- n is table.pack's
+end
+
 --- Raises if value is a module's method that was to be called, as in optim.SGD(net.parameters).
 function check.called(who, name, value)
   if type(value) ~= "function" then return end

@@ -198,6 +198,14 @@ for _, class in ipairs {nn.Sequential, nn.ModuleList} do
 end
 
 describe("Sequential", function()
+  it("refuses a name among entries that have none, which would be lost", function()
+    for name, entry in pairs {Sequential = nn.ReLU(), ModuleList = nn.ReLU(),
+      ModuleDict = {"b", nn.ReLU()}, ParameterList = lucerna.ones(1)} do
+      assert.matches(name .. ": a key 'a' among entries without one",
+        message_of(nn[name], {entry, a = entry}))
+    end
+  end)
+
   it("takes modules, a list of pairs, or names in sorted order", function()
     local s = nn.Sequential {{"conv", nn.Conv2d(1, 1, 1)}, {"act", nn.ReLU()}}
     assert.are.equal("conv=Conv2d act=ReLU", names_of(s))

@@ -4,6 +4,7 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
@@ -58,9 +59,16 @@ function container.one(self, ...)
   return (...)
 end
 
+local function check_list(self, list)
+  local key = check.stray(list)
+  if key then fail("%s: a key '%s' among entries without one", who(self), key) end
+end
+container.check_list = check_list
+
 -- {{"a", m}, …}: lists are checked as PyTorch does.
 local function read_list(self, list)
   local keys, values = {}, {}
+  check_list(self, list)
   for i, pair in ipairs(list) do
     if not is_plain(pair) then
       fail("%s update sequence element #%d should be Iterable; is %s", who(self), i,
@@ -108,6 +116,7 @@ local function collect(self, source, method)
   if type(source) == "function" then
     for module in source do list[#list + 1] = module end
   elseif is_plain(source) and (#source > 0 or next(source) == nil) then
+    check_list(self, source)
     list = table.move(source, 1, #source, 1, {})
   elseif is_a(source, "ModuleList") or is_a(source, "Sequential") then
     for _, module in pairs(source) do list[#list + 1] = module end

@@ -107,6 +107,7 @@ end
 
 local function collect(self, values)
   if container.is_plain(values) and (#values > 0 or next(values) == nil) then
+    container.check_list(self, values)
     return values, #values
   end
   local list, n = {}, 0

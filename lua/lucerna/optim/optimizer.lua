@@ -156,20 +156,15 @@ local function check_named(who, list, names)
   end
 end
 
--- An option among the parameters would be lost: optim.SGD {weight, lr = 0.1}.
-local function check_list(who, params)
-  local key = next(params, params[1] ~= nil and #params or nil)
-  if type(key) == "string" and key ~= "n" then -- n is table.pack's
-    fail("%s: params: expected tensors (got a key '%s'; options go in a table of their own)", who,
-      key)
-  end
-end
-
 -- An array of tensors, and their names where they have some, from an iterator or an array table;
 -- what has a name comes as name, tensor or in a table as {name, tensor}.
 local function collect(who, params)
   local is_array = type(params) == "table" and getmetatable(params) == nil
-  if is_array then check_list(who, params) end
+  local key = is_array and check.stray(params)
+  if key then
+    fail("%s: params: expected tensors (got a key '%s'; options go in a table of their own)", who,
+      key)
+  end
   local plain = is_array and core._optimizer_params(params)
   if plain then return plain end
   local list, names, n = {}, {}, 0
