@@ -128,6 +128,14 @@ local function check_loader(s)
   if s.num_workers ~= nil and not is_integer(s.num_workers, 0) then
     fail("DataLoader: num_workers must be a non-negative integer (got %s)", s.num_workers)
   end
+  if s.timeout ~= nil and not (type(s.timeout) == "number" and s.timeout >= 0) then
+    fail("DataLoader: timeout must be a non-negative number (got %s)", s.timeout)
+  end
+  for _, name in ipairs {"prefetch_factor", "persistent_workers"} do
+    if s[name] and (s.num_workers or 0) == 0 then
+      fail("DataLoader: %s needs num_workers > 0", name)
+    end
+  end
 end
 
 --- Batches of a data set: `for x, y in DataLoader(dataset, {batch_size = 64, shuffle = true}) do`,

@@ -377,6 +377,9 @@ describe("DataLoader", function()
     refuses("without batches %(batch_size is none%) there is no drop_last", numbers(3),
       {batch_size = lucerna.none, drop_last = true})
     refuses("num_workers must be", numbers(3), {num_workers = -1})
+    refuses("timeout must be a non%-negative number %(got %-1%)", numbers(3), {timeout = -1})
+    refuses("prefetch_factor needs num_workers > 0", numbers(3), {prefetch_factor = 2})
+    refuses("persistent_workers needs num_workers > 0", numbers(3), {persistent_workers = true})
     refuses("missing argument 'dataset'$")
     parity.refused("has no length",
       function() return #data.DataLoader {numbers(1), batch_sampler = print} end)
