@@ -190,6 +190,17 @@ static void fill_sorted(const sort_lines *s, int64_t first, pair *p) {
   }
 }
 
+/* Integers about 0 differ in all of their bytes, but not once they count from the least of them. */
+static void count_from_least(pair *p, int64_t n) {
+  uint64_t least = p[0].key, most = least;
+  for (int64_t i = 1; i < n; i++) {
+    least = p[i].key < least ? p[i].key : least;
+    most = p[i].key > most ? p[i].key : most;
+  }
+  if ((least ^ most) >> 8 <= most - least) return;
+  for (int64_t i = 0; i < n; i++) p[i].key -= least;
+}
+
 /* Between which keys those of ranks [a, b) of a long line may be expected, by a sample of it. */
 static void expect(const sort_lines *s, int64_t first, int64_t a, int64_t b, pair *p, uint64_t *low,
                    uint64_t *high) {
@@ -362,6 +373,7 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
     fill_sorted(s, first, p);
   } else {
     fill_pairs(s, first, p);
+    if (!luc__dtype_is_float(job->dtype)) count_from_least(p, n);
     p = sort_pairs(p, p + n, n);
   }
   if (job->pick == LUC_PICK_MODE) return p + mode_place(&p->key, PAIR, n);

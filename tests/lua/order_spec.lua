@@ -229,3 +229,26 @@ describe("a long line", function()
     end
   end)
 end)
+
+describe("integers about zero", function()
+  it("are sorted as floats are, ties in order", function()
+    lucerna.manual_seed(5)
+    for _, low in ipairs {-100, -40000, -2147483648, 0, -3} do
+      for _, name in ipairs {"int16", "int32", "int64"} do
+        local high = -low + 1 + (low == 0 and 70000 or 0)
+        local x = lucerna.randint(low, high, {3, 500}):to(lucerna[name])
+        for _, descending in ipairs {false, true} do
+          local have, at = x:sort(2, descending)
+          local want, places = x:double():sort(2, descending, {stable = true})
+          assert.is_true(have:double():equal(want), name .. low)
+          assert.is_true(at:equal(places), name .. low)
+        end
+        assert.is_true(x:mode(2):double():equal((x:double():mode(2))))
+        assert.is_true(x:topk(300, 2):double():equal((x:double():topk(300, 2))))
+      end
+    end
+    local ends = lucerna.tensor({math.mininteger, math.maxinteger, 0, -1}):repeat_interleave(40)
+    assert.same({math.mininteger, -1, 0, math.maxinteger},
+      (ends:sort())[{ { 1, -1, 40 } }]:tolist())
+  end)
+end)
