@@ -527,9 +527,12 @@ function autograd.gradgradcheck(f, inputs, options)
   return verify("gradgradcheck", gradients, all, options)
 end
 
+local MODES = { no_grad = true, enable_grad = true, set_grad_enabled = true, inference_mode = true }
+
 return setmetatable(autograd, {
   __names = function() return { "functional", "graph" } end,
   __index = function(_, name)
+    if MODES[name] then return require("lucerna")[name] end -- PyTorch has them here too
     if name ~= "functional" and name ~= "graph" then return nil end
     autograd[name] = require("lucerna.autograd." .. name)
     return autograd[name]

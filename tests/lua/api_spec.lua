@@ -37,6 +37,12 @@ describe("names:", function()
     end
   end)
 
+  it("autograd has the modes too", function()
+    for _, mode in ipairs {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"} do
+      assert.equal(lucerna[mode], lucerna.autograd[mode])
+    end
+  end)
+
   it("Lua's keywords have other names", function()
     local t = lucerna.tensor { 1, 2 }
     assert.same({ 1, 2, 1, 2 }, list(t:tile(2)))
