@@ -440,6 +440,7 @@ luc_status luc_tensor_backward(luc_context *ctx, luc_tensor *const *outputs, int
 /* Also gives views whose storage was written their history anew, by asking for their edge. */
 static luc_status check_inputs(luc_context *ctx, const char *who, luc_tensor *const *inputs, int n,
                                bool leaves) {
+  LUC_TRY(luc__tensors_check(ctx, who, "input", inputs, n));
   for (int i = 0; i < n; i++) {
     luc_edge edge;
     LUC_TRY(luc__edge_to(ctx, inputs[i], &edge));
@@ -466,6 +467,7 @@ luc_status luc_tensor_backward_to(luc_context *ctx, luc_tensor *const *outputs, 
                                   int flags) {
   luc_run run = make_run(ctx, inputs, ninputs, flags);
   run.capture = inputs != NULL;
+  LUC_TRY(luc__tensors_check(ctx, "backward", "output", outputs, n));
   LUC_TRY(check_inputs(ctx, "backward", inputs, ninputs, true));
   return pass(&run, outputs, n, grads);
 }
@@ -476,7 +478,9 @@ luc_status luc_autograd_grad(luc_context *ctx, luc_tensor *const *outputs, int n
   luc_run run = make_run(ctx, inputs, ninputs, flags);
   run.capture = true, run.captured = results;
   luc_status status = LUC_OK;
-  memset(results, 0, (size_t)ninputs * sizeof *results);
+  LUC_NEED(ctx, results || ninputs <= 0);
+  for (int i = 0; i < ninputs; i++) results[i] = NULL;
+  LUC_TRY(luc__tensors_check(ctx, "grad", "output", outputs, n));
   LUC_TRY(check_inputs(ctx, "grad", inputs, ninputs, false));
   LUC_GO(pass(&run, outputs, n, grads));
   for (int i = 0; i < ninputs && !(flags & LUC_ALLOW_UNUSED); i++)
@@ -497,7 +501,9 @@ luc_status luc_autograd_reaches(luc_context *ctx, luc_tensor *const *outputs, in
                                 luc_tensor *const *except, int nexcept, bool *reaches) {
   luc_run run = {.ctx = ctx};
   luc_status status = LUC_OK;
+  LUC_NEED(ctx, reaches && (except || nexcept <= 0));
   *reaches = false;
+  LUC_TRY(luc__tensors_check(ctx, __func__, "output", outputs, n));
   LUC_GO(reach_from(&run, outputs, n));
   for (const luc_task *t = run.tasks; t; t = t->next) {
     bool excepted = !t->leaf;

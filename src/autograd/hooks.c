@@ -22,6 +22,7 @@ static luc_status add_hook(luc_context *ctx, luc_tensor *t, luc_hook *hook, uint
 
 luc_status luc_tensor_register_hook(luc_context *ctx, luc_tensor *t, luc_grad_hook_fn fn, void *ud,
                                     luc_ud_free_fn free, uint64_t *id) {
+  LUC_NEED(ctx, t && fn);
   LUC_CHECK(ctx, luc__requires_grad(t), LUC_ERR_STATE,
             "register_hook: cannot register a hook on a tensor that doesn't require gradient");
   luc_hook hook = {.kind = LUC_HOOK_ON_GRAD, .call.grad = fn, .ud = ud, .free = free};
@@ -31,6 +32,7 @@ luc_status luc_tensor_register_hook(luc_context *ctx, luc_tensor *t, luc_grad_ho
 luc_status luc_tensor_register_accumulate_hook(luc_context *ctx, luc_tensor *t,
                                                luc_accumulate_hook_fn fn, void *ud,
                                                luc_ud_free_fn free, uint64_t *id) {
+  LUC_NEED(ctx, t && fn);
   LUC_CHECK(ctx, t->requires_grad && luc_tensor_is_leaf(t), LUC_ERR_STATE,
             "register_post_accumulate_grad_hook: cannot be registered on non-leaf tensors or ones "
             "that don't require gradient");
@@ -40,6 +42,7 @@ luc_status luc_tensor_register_accumulate_hook(luc_context *ctx, luc_tensor *t,
 
 luc_status luc_tensor_register_node_hook(luc_context *ctx, luc_tensor *t, luc_node_hook_fn fn,
                                          void *ud, luc_ud_free_fn free) {
+  LUC_NEED(ctx, t && fn);
   LUC_CHECK(ctx, luc__requires_grad(t) && !luc_tensor_is_leaf(t), LUC_ERR_STATE,
             "register_node_hook: the tensor has no grad_fn");
   luc_hook hook = {.kind = LUC_HOOK_ON_NODE, .call.node = fn, .ud = ud, .free = free};
@@ -69,7 +72,7 @@ static bool remove_from(luc_context *ctx, luc_hook **link, uint64_t id) {
 }
 
 bool luc_tensor_remove_hook(luc_context *ctx, luc_tensor *t, uint64_t id) {
-  if (!t->meta) return false;
+  if (!t || !t->meta) return false;
   if (remove_from(ctx, &t->meta->hooks, id)) return true;
   return t->meta->node && remove_from(ctx, &t->meta->node->hooks, id);
 }
@@ -79,6 +82,7 @@ bool luc__node_hook_remove(luc_context *ctx, luc_node *node, uint64_t id) {
 }
 
 luc_status luc_tensor_retain_grad(luc_context *ctx, luc_tensor *t) {
+  LUC_NEED(ctx, t);
   LUC_CHECK(ctx, luc__requires_grad(t), LUC_ERR_STATE,
             "retain_grad: can't retain_grad on a tensor that has requires_grad=false");
   if (luc_tensor_is_leaf(t) || t->meta->retains_grad) return LUC_OK;

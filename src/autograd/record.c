@@ -287,7 +287,10 @@ static bool any_requires_grad(luc_tensor *const *inputs, int n) {
 luc_status luc_function_record(luc_context *ctx, const luc_function *fn, void *ud,
                                luc_tensor *const *inputs, int ninputs, luc_tensor *const *outputs,
                                int noutputs, uint32_t non_differentiable, bool *recorded) {
+  LUC_NEED(ctx, recorded);
   *recorded = false;
+  LUC_NEED(ctx, fn && fn->name && fn->backward && (inputs || ninputs <= 0));
+  LUC_TRY(luc__tensors_check(ctx, fn->name, "output", outputs, noutputs));
   if (!ctx->grad_mode || ctx->inside_op || !any_requires_grad(inputs, ninputs)) return LUC_OK;
   luc_node *node;
   luc_status status;

@@ -17,21 +17,22 @@ bool luc_is_grad_enabled(const luc_context *ctx) {
 
 /* What is recorded of a batched tensor is what it hides. */
 static const luc_tensor *recorded(const luc_tensor *t) {
-  while (t->inner) t = t->inner;
+  while (t && t->inner) t = t->inner;
   return t;
 }
 
 bool luc_tensor_requires_grad(const luc_tensor *t) {
   t = recorded(t);
-  return luc__requires_grad(t);
+  return t && luc__requires_grad(t);
 }
 
 bool luc_tensor_is_leaf(const luc_tensor *t) {
   t = recorded(t);
-  return !luc__requires_grad(t) || !t->meta || !(t->meta->node || luc__inherits(t));
+  return t && (!luc__requires_grad(t) || !t->meta || !(t->meta->node || luc__inherits(t)));
 }
 
 luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on) {
+  LUC_NEED(ctx, t);
   LUC_TRY(luc__refuse_batched(ctx, "requires_grad_()", t));
   if (!luc_tensor_is_leaf(t)) {
     LUC_CHECK(ctx, on, LUC_ERR_STATE,
@@ -49,10 +50,11 @@ luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on
 }
 
 luc_tensor *luc_tensor_grad(const luc_tensor *t) {
-  return t->meta ? t->meta->grad : NULL;
+  return t && t->meta ? t->meta->grad : NULL;
 }
 
 luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad) {
+  LUC_NEED(ctx, t);
   LUC_TRY(luc__refuse_batched(ctx, "grad", grad ? grad : t));
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   if (grad) {
@@ -74,19 +76,20 @@ luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad
 
 const char *luc_tensor_grad_fn(const luc_tensor *t, char buf[LUC_GRAD_FN_NAME]) {
   t = recorded(t);
-  if (!t->meta || !t->meta->node) return NULL;
+  if (!t || !buf || !t->meta || !t->meta->node) return NULL;
   return luc__node_name(buf, t->meta->node);
 }
 
 uint32_t luc_tensor_output_nr(const luc_tensor *t) {
-  return t->meta && t->meta->node ? t->meta->index : 0;
+  return t && t->meta && t->meta->node ? t->meta->index : 0;
 }
 
 bool luc_tensor_retains_grad(const luc_tensor *t) {
-  return t->meta && t->meta->retains_grad;
+  return t && t->meta && t->meta->retains_grad;
 }
 
 luc_status luc_tensor_detach_(luc_context *ctx, luc_tensor *t) {
+  LUC_NEED(ctx, t);
   luc_meta *meta = t->meta;
   LUC_CHECK(ctx, !meta || !meta->base, LUC_ERR_STATE,
             "detach_: Can't detach views in-place. Use detach() instead.");
@@ -111,6 +114,8 @@ static luc_status batched_text(luc_context *ctx, luc_tensor *t, char **out, size
 }
 
 luc_status luc_tensor_text(luc_context *ctx, luc_tensor *t, char **out, size_t *size) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, t && size);
   if (t->inner) return batched_text(ctx, t, out, size);
   char name[LUC_GRAD_FN_NAME], suffix[LUC_GRAD_FN_NAME + 16];
   if (luc_tensor_is_uninitialized(t)) return luc__uninitialized_text(ctx, t, out, size);
@@ -122,5 +127,7 @@ luc_status luc_tensor_text(luc_context *ctx, luc_tensor *t, char **out, size_t *
 }
 
 luc_status luc_tensor_detach(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, t);
   return luc__tensor_alias(ctx, t, out);
 }

@@ -17,6 +17,7 @@ static uint64_t first_seed(const luc_context *ctx) {
 
 luc_status luc_context_new(const luc_config *cfg, luc_context **out) {
   static const luc_config defaults = {0};
+  if (out == NULL) return LUC_ERR_VALUE;
   *out = NULL;
   if (cfg == NULL) cfg = &defaults;
   luc_heap *heap = luc__heap_new(cfg);
@@ -71,6 +72,7 @@ luc_status luc__context_on_close(luc_context *ctx, luc_close_fn fn) {
 }
 
 const char *luc_message(const luc_context *ctx) {
+  if (ctx == NULL) return "there is no context";
   return ctx->long_message != NULL ? ctx->long_message : ctx->message;
 }
 
@@ -89,7 +91,7 @@ luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...) 
 }
 
 luc_status luc_fail(luc_context *ctx, luc_status status, const char *message) {
-  return luc__fail(ctx, status, "%s", message);
+  return luc__fail(ctx, status, "%s", message != NULL ? message : "");
 }
 
 luc_status luc__fail_long(luc_context *ctx, luc_status status, const char *text) {

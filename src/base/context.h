@@ -85,6 +85,15 @@ luc_status luc__fail_long(luc_context *ctx, luc_status status, const char *text)
   do {                                                                                             \
     if (!(cond)) return luc__fail((ctx), (status), __VA_ARGS__);                                   \
   } while (0)
+/* What a host must give, each pointer by its name: LUC_NEED(ctx, m && name). */
+#define LUC_NEED(ctx, given)                                                                       \
+  LUC_CHECK(ctx, given, LUC_ERR_VALUE, "%s: needs %s (got NULL)", __func__, #given)
+/* The same for the place of a result, which is NULL until there is one. */
+#define LUC_PLACE(ctx, out)                                                                        \
+  do {                                                                                             \
+    LUC_NEED(ctx, out);                                                                            \
+    *(out) = NULL;                                                                                 \
+  } while (0)
 /* Passes a failure on. */
 #define LUC_TRY(expr)                                                                              \
   do {                                                                                             \

@@ -260,14 +260,15 @@ done:
 
 luc_status luc_load(luc_context *ctx, const char *path, luc_state_dict **out) {
   luc_input source;
-  *out = NULL;
+  LUC_PLACE(ctx, out);
   LUC_TRY(luc__input_open(ctx, "load", path, &source));
   luc_status status = load_dict(source, out);
   return luc__name_path(ctx, status, "load", path);
 }
 
 luc_status luc_load_bytes(luc_context *ctx, const void *bytes, size_t n, luc_state_dict **out) {
-  *out = NULL;
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, bytes || n == 0);
   luc_status status = load_dict(luc__input_memory(ctx, "load", bytes, n), out);
   if (status != LUC_OK) luc__io_one_line(ctx);
   return status;
@@ -316,6 +317,7 @@ static luc_status give_entries(luc_document *doc, const luc_state_dict *sd) {
 luc_status luc_save_to(luc_context *ctx, const luc_target *to, const luc_state_dict *sd) {
   luc_document doc;
   luc_status status;
+  LUC_NEED(ctx, to && sd);
   luc__document_init(&doc, ctx, "save");
   LUC_GO(give_entries(&doc, sd));
   LUC_GO(luc__document_write(&doc, to));

@@ -68,7 +68,7 @@ done:
 
 luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out) {
   luc_input input;
-  *out = NULL;
+  LUC_PLACE(ctx, out);
   LUC_TRY(luc__input_open(ctx, "idx", path, &input));
   return luc__idx_read(input, out);
 }

@@ -251,7 +251,7 @@ done:
 
 luc_status luc_npy_load(luc_context *ctx, const char *path, luc_tensor **out) {
   luc_input input;
-  *out = NULL;
+  LUC_PLACE(ctx, out);
   LUC_TRY(luc__input_open(ctx, "npy", path, &input));
   luc_status status = luc__npy_read(input, out);
   return luc__name_path(ctx, status, "npy", path);
@@ -305,6 +305,7 @@ done:
 }
 
 luc_status luc_npy_save(luc_context *ctx, const char *path, luc_tensor *t) {
+  LUC_NEED(ctx, t);
   return luc__npy_write(ctx, &(luc_target){.path = path}, t);
 }
 

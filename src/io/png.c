@@ -294,12 +294,13 @@ done:
 
 luc_status luc_png_load(luc_context *ctx, const char *path, luc_image_mode mode, luc_tensor **out) {
   luc_input input;
-  *out = NULL;
+  LUC_PLACE(ctx, out);
   LUC_TRY(luc__input_open(ctx, "read_image", path, &input));
   luc_status status = luc__png_read(input, mode, 0, out);
   return luc__name_path(ctx, status, "read_image", path);
 }
 
 luc_status luc_png_save(luc_context *ctx, const char *path, luc_tensor *image) {
+  LUC_NEED(ctx, image);
   return luc__png_write(ctx, "write_png", &(luc_target){.path = path}, image, 6);
 }

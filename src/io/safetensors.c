@@ -373,7 +373,7 @@ done:
 
 luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_file **out) {
   luc_input input;
-  *out = NULL;
+  LUC_PLACE(ctx, out);
   LUC_TRY(luc__input_open(ctx, who, path, &input));
   luc_status status = load(input, out);
   return luc__name_path(ctx, status, who, path);
@@ -381,6 +381,8 @@ luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_f
 
 luc_status luc_safetensors_load_bytes(luc_context *ctx, const void *bytes, size_t n,
                                       luc_tensor_file **out) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, bytes || n == 0);
   return load(luc__input_memory(ctx, who, bytes, n), out);
 }
 

@@ -122,9 +122,12 @@ static luc_status check_items(luc_context *ctx, luc_named_tensor *items, int n) 
 }
 
 static luc_status check_texts(luc_context *ctx, luc_named_text *texts, int n) {
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n; i++) {
+    LUC_CHECK(ctx, texts[i].name && texts[i].text, LUC_ERR_VALUE,
+              "%s: metadata %d needs a name and a text (got NULL)", who, i + 1);
     LUC_CHECK(ctx, luc__utf8_valid(texts[i].name) && luc__utf8_valid(texts[i].text), LUC_ERR_VALUE,
               "%s: a metadata text is not UTF-8", who);
+  }
   return luc__sort_texts(ctx, texts, (size_t)n, LUC_ERR_VALUE, "safetensors: metadata");
 }
 
@@ -164,6 +167,8 @@ static luc_status copy_items(luc_context *ctx, items *list, const luc_named_tens
   if (!list->tensors || !list->texts) return LUC_ERR_MEMORY;
   if (list->ntexts) memcpy(list->texts, texts, (size_t)list->ntexts * sizeof *texts);
   for (int i = 0; i < list->ntensors; i++) {
+    LUC_CHECK(ctx, tensors && tensors[i].name && tensors[i].tensor, LUC_ERR_VALUE,
+              "%s: tensor %d needs a name and a tensor (got NULL)", who, i + 1);
     list->tensors[i].name = tensors[i].name;
     LUC_CHECK(ctx, !luc_tensor_is_uninitialized(tensors[i].tensor), LUC_ERR_VALUE,
               "%s: tensor '%.200s' is uninitialized: it has no shape yet", who, tensors[i].name);
@@ -185,6 +190,9 @@ luc_status luc_safetensors_save_to(luc_context *ctx, const luc_target *to,
   luc_text header;
   luc_writer writer = {.ctx = ctx};
   luc_status status;
+  LUC_NEED(ctx, to && (metadata || nmetadata <= 0));
+  LUC_CHECK(ctx, n >= 0 && nmetadata >= 0, LUC_ERR_VALUE, "%s: there are no %d tensors, %d texts",
+            who, n, nmetadata);
   items list = {.ntensors = n, .ntexts = nmetadata};
   luc__text_init(&header, ctx);
   LUC_GO(copy_items(ctx, &list, tensors, metadata));

@@ -52,6 +52,7 @@ static void take_outputs(run *r, const luc_outputs *out) {
 }
 
 void luc_outputs_release(luc_context *ctx, luc_outputs *out) {
+  if (out == NULL) return;
   for (int i = 0; i < out->n; i++) luc__value_release(ctx, &out->v[i]);
   out->n = 0;
 }
@@ -240,7 +241,8 @@ luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *
   LUC_CHECK(ctx, nargs <= schema->nparams, LUC_ERR_TYPE, "%s: takes at most %d arguments (got %d)",
             m->cls->name, schema->nparams, nargs);
   for (int i = 0; i < nargs; i++) {
-    if (args[i].kind == LUC_TENSOR && schema->params[i].type == LUC_T_TENSOR) continue;
+    if (args[i].kind == LUC_TENSOR && args[i].as.tensor && schema->params[i].type == LUC_T_TENSOR)
+      continue;
     LUC_TRY(luc__config_check(ctx, m->cls->name, &schema->params[i], &args[i]));
   }
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
@@ -368,13 +370,16 @@ luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *arg
 
 luc_status luc_module_call(luc_context *ctx, luc_module *m, const luc_value *args, int nargs,
                            luc_outputs *out) {
+  LUC_NEED(ctx, out);
   out->n = 0;
-  LUC_CHECK(ctx, m != NULL, LUC_ERR_VALUE, "call: expected a module (got NULL)");
+  LUC_NEED(ctx, m && (args || nargs == 0));
   LUC_CHECK(ctx, nargs >= 0, LUC_ERR_VALUE, "%s: nargs must be at least 0 (got %d)", m->cls->name,
             nargs);
-  for (int i = 0; i < nargs; i++)
-    LUC_CHECK(ctx, args[i].kind != LUC_TENSOR || args[i].as.tensor != NULL, LUC_ERR_TYPE,
-              "%s: argument %d must be a tensor (got NULL)", m->cls->name, i + 1);
+  for (int i = 0; i < nargs; i++) {
+    if (args[i].kind == LUC_TENSOR && args[i].as.tensor) continue;
+    LUC_CHECK(ctx, luc__value_whole(&args[i]), LUC_ERR_TYPE,
+              "%s: argument %d must be a value (got NULL)", m->cls->name, i + 1);
+  }
   luc_status status = luc__module_run(ctx, m, args, nargs, out);
   luc_nn *nn = luc__nn_of(ctx);
   if (status == LUC_OK || !nn->failed) return status;
@@ -389,7 +394,7 @@ luc_status luc_module_call(luc_context *ctx, luc_module *m, const luc_value *arg
 luc_status luc_module_call1(luc_context *ctx, luc_module *m, luc_tensor *x, luc_tensor **y) {
   luc_value arg = luc_v_tensor(x);
   luc_outputs out;
-  *y = NULL;
+  LUC_PLACE(ctx, y);
   LUC_TRY(luc_module_call(ctx, m, &arg, 1, &out));
   if (out.n >= 1 && out.v[0].kind == LUC_TENSOR) {
     *y = luc_tensor_retain(out.v[0].as.tensor);

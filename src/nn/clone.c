@@ -102,7 +102,8 @@ luc_status luc__module_clone(luc_context *ctx, luc_copies *c, luc_module *m, luc
 luc_status luc_module_clone(luc_context *ctx, luc_module *m, luc_module **out) {
   const luc_host *host = &luc__nn_of(ctx)->host;
   luc_copies c = {.host = false};
-  *out = NULL;
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, m);
   if (m->peer != NULL && host->clone != NULL) {
     LUC_TRY(host->clone(ctx, host->ud, m, out));
     luc_module_retain(ctx, *out);

@@ -68,7 +68,7 @@ luc_dtype luc__config_dtype(const luc_context *ctx, const luc_module *m) {
 }
 
 const luc_value *luc_module_config(const luc_module *m, const char *name) {
-  if (m->config == NULL) return NULL;
+  if (m == NULL || name == NULL || m->config == NULL) return NULL;
   int p = luc__schema_find(luc__config_class(m->cls->core)->constructor, name);
   return p < 0 ? NULL : &m->config[p];
 }
@@ -89,16 +89,26 @@ static bool is_list(const luc_param *param, const luc_value *v) {
   }
 }
 
+bool luc__value_whole(const luc_value *v) {
+  bool list = v->kind == LUC_TENSORS || v->kind == LUC_INTS || v->kind == LUC_FLOATS;
+  if (v->kind == LUC_DTYPE) return v->as.i >= 0 && v->as.i < LUC_NUM_DTYPES;
+  if (v->kind < LUC_TENSOR || (list && v->n == 0)) return true;
+  if (v->as.tensor == NULL || v->kind > LUC_GENERATOR || (list && v->n < 0)) return false;
+  for (int i = 0; v->kind == LUC_TENSORS && i < v->n; i++)
+    if (v->as.tensors[i] == NULL) return false;
+  return true;
+}
+
 static bool is_single(const luc_param *param, const luc_value *v) {
   switch (param->type) {
   case LUC_T_TENSOR:
-  case LUC_T_INDEX_TENSOR: return v->kind == LUC_TENSOR && v->as.tensor != NULL;
+  case LUC_T_INDEX_TENSOR: return v->kind == LUC_TENSOR;
   case LUC_T_OPERAND: return v->kind == LUC_TENSOR || is_number(v);
   case LUC_T_SCALAR: return is_number(v);
   case LUC_T_FLOAT: return v->kind == LUC_FLOAT || v->kind == LUC_INT;
   case LUC_T_BOOL: return v->kind == LUC_BOOLEAN;
   case LUC_T_STR:
-  case LUC_T_DEVICE: return v->kind == LUC_STRING && v->as.string != NULL;
+  case LUC_T_DEVICE: return v->kind == LUC_STRING;
   case LUC_T_PADDING: return v->kind == LUC_STRING || v->kind == LUC_INT;
   case LUC_T_DTYPE: return v->kind == LUC_DTYPE;
   case LUC_T_GENERATOR: return v->kind == LUC_GENERATOR;
@@ -112,7 +122,7 @@ luc_status luc__config_check(luc_context *ctx, const char *who, const luc_param 
   if (!fits && (param->list != 0 || param->type == LUC_T_SIZE || param->type == LUC_T_DIMS))
     fits = is_list(param, v) && (param->list <= 0 || v->n == param->list);
   char type[LUC_TYPE_TEXT];
-  LUC_CHECK(ctx, fits, LUC_ERR_TYPE, "%s: %s must be %s", who, param->name,
+  LUC_CHECK(ctx, fits && luc__value_whole(v), LUC_ERR_TYPE, "%s: %s must be %s", who, param->name,
             luc__param_type_text(type, param));
   luc_status status = LUC_OK;
   int choice;

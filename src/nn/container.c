@@ -80,6 +80,7 @@ luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const 
 
 luc_status luc_module_append(luc_context *ctx, luc_module *m, luc_module *child) {
   char name[16];
+  LUC_NEED(ctx, m);
   snprintf(name, sizeof name, "%d", luc_module_num_children(m));
   return luc_module_add_module(ctx, m, name, child);
 }
@@ -117,6 +118,7 @@ static void list_add(list *l, luc_module *child, const char *name) {
 
 luc_status luc_module_insert(luc_context *ctx, luc_module *m, int position, luc_module *child) {
   int n = luc_module_num_children(m);
+  LUC_NEED(ctx, m);
   LUC_CHECK(ctx, position >= 0 && position <= n, LUC_ERR_INDEX,
             "%s: index %d is out of range [0, %d]", m->cls->name, position, n);
   list l;
@@ -136,6 +138,7 @@ luc_status luc_module_insert(luc_context *ctx, luc_module *m, int position, luc_
 luc_status luc_module_pop(luc_context *ctx, luc_module *m, int position, luc_module **out) {
   int n = luc_module_num_children(m);
   if (out != NULL) *out = NULL;
+  LUC_NEED(ctx, m);
   LUC_CHECK(ctx, position >= 0 && position < n, LUC_ERR_INDEX,
             "%s: index %d is out of range [0, %d]", m->cls->name, position, n - 1);
   list l;
@@ -163,8 +166,8 @@ luc_status luc_module_pop(luc_context *ctx, luc_module *m, int position, luc_mod
 
 luc_status luc_parameter_new(luc_context *ctx, luc_tensor *t, bool requires_grad,
                              luc_tensor **out) {
-  *out = NULL;
-  LUC_CHECK(ctx, t != NULL, LUC_ERR_TYPE, "a parameter needs a tensor");
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, t);
   LUC_TRY(luc__tensor_alias(ctx, t, out));
   luc_status status = requires_grad ? luc_tensor_set_requires_grad(ctx, *out, true) : LUC_OK;
   if (status == LUC_OK) {
@@ -178,9 +181,9 @@ luc_status luc_parameter_new(luc_context *ctx, luc_tensor *t, bool requires_grad
 
 luc_status luc_module_append_parameter(luc_context *ctx, luc_module *m, luc_tensor *t) {
   char name[NUMBER];
+  LUC_NEED(ctx, m && t);
   snprintf(name, sizeof name, "%u", m->slots[LUC_SLOT_PARAMETER].count);
-  if (t != NULL && (t->flags & LUC_TF_PARAMETER) != 0)
-    return luc_module_register_parameter(ctx, m, name, t);
+  if ((t->flags & LUC_TF_PARAMETER) != 0) return luc_module_register_parameter(ctx, m, name, t);
   luc_tensor *p;
   LUC_TRY(luc_parameter_new(ctx, t, true, &p));
   luc_status status = luc_module_register_parameter(ctx, m, name, p);

@@ -116,8 +116,8 @@ static luc_status convert_tree(luc_context *ctx, luc_module *m, luc_dtype dtype,
 }
 
 luc_status luc_module_to_dtype(luc_context *ctx, luc_module *m, luc_dtype dtype) {
-  LUC_CHECK(ctx, (unsigned)dtype < LUC_NUM_DTYPES, LUC_ERR_TYPE,
-            "dtype must be a luc_dtype (got %d)", dtype);
+  LUC_NEED(ctx, m);
+  LUC_TRY(luc__dtype_check(ctx, dtype));
   LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
             "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s",
             luc__dtype_name(dtype));
@@ -125,7 +125,7 @@ luc_status luc_module_to_dtype(luc_context *ctx, luc_module *m, luc_dtype dtype)
 }
 
 luc_status luc_module_type(luc_context *ctx, luc_module *m, luc_dtype dtype) {
-  LUC_CHECK(ctx, (unsigned)dtype < LUC_NUM_DTYPES, LUC_ERR_TYPE,
-            "dtype must be a luc_dtype (got %d)", dtype);
+  LUC_NEED(ctx, m);
+  LUC_TRY(luc__dtype_check(ctx, dtype));
   return convert_tree(ctx, m, dtype, true);
 }

@@ -50,7 +50,7 @@ static luc_map_entry *next_uninitialized(const luc_module *m, int *slot, uint32_
 bool luc_module_has_uninitialized(const luc_module *m) {
   int slot = LUC_SLOT_PARAMETER;
   uint32_t at = 0;
-  return next_uninitialized(m, &slot, &at) != NULL;
+  return m != NULL && next_uninitialized(m, &slot, &at) != NULL;
 }
 
 luc_status luc__module_become(luc_context *ctx, luc_module *m, const luc_class *cls) {

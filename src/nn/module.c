@@ -110,7 +110,8 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
 
 luc_status luc_module_new(luc_context *ctx, const char *class_name, const luc_value *args,
                           int nargs, luc_module **out) {
-  *out = NULL;
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, class_name && (args || nargs <= 0));
   const luc_class *cls;
   luc_module *m;
   LUC_TRY(luc__class_find(ctx, class_name, &cls));
@@ -203,15 +204,16 @@ void luc__modules_close(luc_context *ctx) {
 /* ---- small questions ---- */
 
 const char *luc_module_class_name(const luc_module *m) {
-  return m->cls->name;
+  return m != NULL ? m->cls->name : NULL;
 }
 
 bool luc_module_is(const luc_module *m, const char *class_name) {
+  if (m == NULL || class_name == NULL) return false;
   for (const luc_class *c = m->cls; c != NULL; c = c->parent)
     if (strcmp(c->name, class_name) == 0) return true;
   return false;
 }
 
 bool luc_module_is_training(const luc_module *m) {
-  return m->training;
+  return m != NULL && m->training;
 }

@@ -197,6 +197,8 @@ luc_status luc__config_copy(luc_context *ctx, const luc_value *args, int n, luc_
                             size_t *size);
 /* m keeps a copy of n arguments in place of those it has. */
 luc_status luc__config_set(luc_context *ctx, luc_module *m, const luc_value *args, int n);
+/* Does v have what its kind says, be it from a host in C? */
+bool luc__value_whole(const luc_value *v);
 /* Does a value fit a parameter of a schema? */
 luc_status luc__config_check(luc_context *ctx, const char *who, const luc_param *param,
                              const luc_value *value);

@@ -24,6 +24,8 @@ static luc_status descend(luc_context *ctx, luc_module *m, const char *path, siz
 
 luc_status luc_module_get_submodule(luc_context *ctx, luc_module *m, const char *path,
                                     luc_module **out) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, m && path);
   return descend(ctx, m, path, strlen(path), out);
 }
 
@@ -42,16 +44,21 @@ static luc_status get_tensor(luc_context *ctx, luc_module *m, const char *path, 
 
 luc_status luc_module_get_parameter(luc_context *ctx, luc_module *m, const char *path,
                                     luc_tensor **out) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, m && path);
   return get_tensor(ctx, m, path, LUC_SLOT_PARAMETER, "an nn.Parameter", out);
 }
 
 luc_status luc_module_get_buffer(luc_context *ctx, luc_module *m, const char *path,
                                  luc_tensor **out) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, m && path);
   return get_tensor(ctx, m, path, LUC_SLOT_BUFFER, "a buffer", out);
 }
 
 luc_status luc_module_set_submodule(luc_context *ctx, luc_module *m, const char *path,
                                     luc_module *child, bool strict) {
+  LUC_NEED(ctx, m && path);
   const char *dot = strrchr(path, '.'), *name = dot != NULL ? dot + 1 : path;
   size_t length = strlen(name);
   luc_slot slot;

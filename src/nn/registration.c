@@ -24,11 +24,11 @@ static const luc_slot slots[] = {
 luc_status luc_register_registration_hook(luc_context *ctx, luc_member_kind kind,
                                           luc_registration_fn fn, void *ud, luc_hook_free_fn free,
                                           uint64_t *id) {
+  LUC_NEED(ctx, fn);
   luc_nn *nn = luc__nn(ctx);
   if (nn == NULL) return LUC_ERR_MEMORY;
   LUC_CHECK(ctx, (unsigned)kind <= LUC_MEMBERS_CHILDREN && kind != LUC_MEMBERS_MODULES,
             LUC_ERR_VALUE, "registration hooks are for parameters, buffers or children");
-  LUC_CHECK(ctx, fn != NULL, LUC_ERR_VALUE, "a hook needs a function");
   luc_registration_hook *hook = luc__alloc_zero(ctx, sizeof *hook);
   if (hook == NULL) return LUC_ERR_MEMORY;
   *hook = (luc_registration_hook){

@@ -303,6 +303,8 @@ static luc_status step(printer *p) {
 }
 
 luc_status luc_module_text(luc_context *ctx, luc_module *m, char **out, size_t *size) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, m && size);
   printer p = {.ctx = ctx};
   luc__text_init(&p.text, ctx);
   luc_status status = begin(&p, m, 0);

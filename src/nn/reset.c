@@ -86,6 +86,7 @@ static luc_status copy_values(luc_context *ctx, luc_module *to, const luc_module
 }
 
 luc_status luc_module_reset_parameters(luc_context *ctx, luc_module *m) {
+  LUC_NEED(ctx, m);
   const luc_tensor *t = first_tensor(m);
   luc_module *fresh;
   if (t == NULL || m->config == NULL || luc_module_has_uninitialized(m)) return LUC_OK;

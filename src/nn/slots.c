@@ -148,21 +148,22 @@ luc_tensor *luc__slot_tensor(const luc_module *m, const char *name, size_t lengt
 }
 
 luc_tensor *luc_module_tensor(const luc_module *m, const char *name) {
-  return luc__slot_tensor(m, name, strlen(name));
+  return m != NULL && name != NULL ? luc__slot_tensor(m, name, strlen(name)) : NULL;
 }
 
 luc_module *luc_module_child(const luc_module *m, const char *name) {
+  if (m == NULL || name == NULL) return NULL;
   luc_map_entry *e = luc__map_find(&m->slots[LUC_SLOT_CHILD], name, strlen(name));
   return e == NULL ? NULL : e->value;
 }
 
 int luc_module_num_children(const luc_module *m) {
-  return (int)m->slots[LUC_SLOT_CHILD].count;
+  return m != NULL ? (int)m->slots[LUC_SLOT_CHILD].count : 0;
 }
 
 luc_module *luc_module_child_at(const luc_module *m, int position) {
   luc_map_entry *e =
-      position < 0 ? NULL : luc__map_at(&m->slots[LUC_SLOT_CHILD], (uint32_t)position);
+      m == NULL || position < 0 ? NULL : luc__map_at(&m->slots[LUC_SLOT_CHILD], (uint32_t)position);
   return e == NULL ? NULL : e->value;
 }
 
@@ -175,7 +176,7 @@ const char *luc__child_name(const luc_module *parent, const luc_module *child) {
 
 luc_status luc__module_need(luc_context *ctx, const luc_module *m, const char *name,
                             luc_tensor **out) {
-  *out = luc_module_tensor(m, name);
+  *out = luc__slot_tensor(m, name, strlen(name));
   LUC_CHECK(ctx, *out != NULL, LUC_ERR_STATE, "%s: '%s' is missing", m->cls->name, name);
   return LUC_OK;
 }
@@ -247,6 +248,7 @@ luc_status luc__slot_outside(luc_context *ctx, luc_module *m, const char *name, 
 }
 
 luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name) {
+  LUC_NEED(ctx, m && name);
   luc_slot slot;
   size_t length = strlen(name);
   LUC_CHECK(ctx, luc__slot_find(m, name, length, &slot) != NULL, LUC_ERR_VALUE,
@@ -321,6 +323,7 @@ luc_status luc__slot_take(luc_context *ctx, luc_module *m, luc_slot slot, const 
 
 luc_status luc_module_register_parameter(luc_context *ctx, luc_module *m, const char *name,
                                          luc_tensor *param) {
+  LUC_NEED(ctx, m && name);
   LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_PARAMETER, name, strlen(name)));
   LUC_TRY(luc__slot_check_parameter(ctx, name, param));
   return luc__slot_take(ctx, m, LUC_SLOT_PARAMETER, name, param, true);
@@ -328,12 +331,14 @@ luc_status luc_module_register_parameter(luc_context *ctx, luc_module *m, const 
 
 luc_status luc_module_register_buffer(luc_context *ctx, luc_module *m, const char *name,
                                       luc_tensor *buffer, bool persistent) {
+  LUC_NEED(ctx, m && name);
   LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_BUFFER, name, strlen(name)));
   return luc__slot_take(ctx, m, LUC_SLOT_BUFFER, name, buffer, persistent);
 }
 
 luc_status luc_module_add_module(luc_context *ctx, luc_module *m, const char *name,
                                  luc_module *child) {
+  LUC_NEED(ctx, m && name);
   LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_CHILD, name, strlen(name)));
   return luc__slot_take(ctx, m, LUC_SLOT_CHILD, name, child, true);
 }

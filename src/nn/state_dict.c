@@ -13,6 +13,7 @@ struct luc_state_dict {
 /* ---- the object ---- */
 
 luc_status luc_state_dict_new(luc_context *ctx, luc_state_dict **out) {
+  LUC_NEED(ctx, out);
   *out = luc__alloc_zero(ctx, sizeof **out);
   if (*out == NULL) return LUC_ERR_MEMORY;
   luc__map_init(&(*out)->entries);
@@ -56,13 +57,13 @@ static luc_status put(luc_context *ctx, luc_state_dict *sd, const char *name, si
 
 luc_status luc_state_dict_set(luc_context *ctx, luc_state_dict *sd, const char *name,
                               luc_tensor *tensor) {
-  LUC_CHECK(ctx, tensor != NULL, LUC_ERR_TYPE, "state dict: '%.200s' must be a tensor (got NULL)",
-            name);
+  LUC_NEED(ctx, sd && name && tensor);
   return put(ctx, sd, name, strlen(name), tensor);
 }
 
 luc_status luc_state_dict_set_other(luc_context *ctx, luc_state_dict *sd, const char *name,
                                     const char *type) {
+  LUC_NEED(ctx, sd && name && type);
   size_t length = strlen(name), size = strlen(type) + 1;
   char *copy = luc__alloc(ctx, size);
   void *old = NULL;
@@ -78,6 +79,7 @@ luc_status luc_state_dict_set_other(luc_context *ctx, luc_state_dict *sd, const 
 }
 
 bool luc_state_dict_remove(luc_context *ctx, luc_state_dict *sd, const char *name) {
+  if (sd == NULL || name == NULL) return false;
   void *tensor;
   size_t length = strlen(name);
   if (!luc__map_remove(ctx, &sd->entries, name, length, &tensor)) return false;
@@ -87,7 +89,7 @@ bool luc_state_dict_remove(luc_context *ctx, luc_state_dict *sd, const char *nam
 }
 
 size_t luc_state_dict_count(const luc_state_dict *sd) {
-  return sd->entries.count;
+  return sd != NULL ? sd->entries.count : 0;
 }
 
 static luc_map_entry *nth(const luc_map *map, size_t i) {
@@ -100,8 +102,8 @@ static luc_map_entry *nth(const luc_map *map, size_t i) {
 }
 
 const char *luc_state_dict_entry(const luc_state_dict *sd, size_t i, luc_tensor **tensor) {
-  luc_map_entry *e = nth(&sd->entries, i);
-  *tensor = e != NULL ? e->value : NULL;
+  luc_map_entry *e = sd != NULL ? nth(&sd->entries, i) : NULL;
+  if (tensor != NULL) *tensor = e != NULL ? e->value : NULL;
   return e != NULL ? e->key : NULL;
 }
 
@@ -120,26 +122,29 @@ luc_tensor *luc__state_find(const luc_state_dict *sd, const char *name, size_t l
 
 luc_tensor *luc_state_dict_get(const luc_state_dict *sd, const char *name) {
   const char *type;
+  if (sd == NULL || name == NULL) return NULL;
   return luc__state_find(sd, name, strlen(name), &type);
 }
 
 int luc_state_dict_version(const luc_state_dict *sd, const char *prefix) {
+  if (sd == NULL || prefix == NULL) return -1;
   luc_map_entry *e = luc__map_find(&sd->versions, prefix, strlen(prefix));
   return e != NULL ? (int)(intptr_t)e->value : -1;
 }
 
 luc_status luc_state_dict_set_version(luc_context *ctx, luc_state_dict *sd, const char *prefix,
                                       int version) {
+  LUC_NEED(ctx, sd && prefix);
   return luc__map_set(ctx, &sd->versions, prefix, strlen(prefix), (void *)(intptr_t)version, NULL);
 }
 
 size_t luc_state_dict_num_versions(const luc_state_dict *sd) {
-  return sd->versions.count;
+  return sd != NULL ? sd->versions.count : 0;
 }
 
 const char *luc_state_dict_version_at(const luc_state_dict *sd, size_t i, int *version) {
-  luc_map_entry *e = nth(&sd->versions, i);
-  *version = e != NULL ? (int)(intptr_t)e->value : -1;
+  luc_map_entry *e = sd != NULL ? nth(&sd->versions, i) : NULL;
+  if (version != NULL) *version = e != NULL ? (int)(intptr_t)e->value : -1;
   return e != NULL ? e->key : NULL;
 }
 
@@ -237,6 +242,8 @@ luc_status luc__state_dict(luc_context *ctx, luc_module *m, const char *prefix, 
 
 luc_status luc_module_state_dict(luc_context *ctx, luc_module *m, const char *prefix,
                                  bool keep_vars, luc_state_dict **out) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, m);
   const luc_host *host = &luc__nn_of(ctx)->host;
   bool handled = false;
   luc_status status = luc_state_dict_new(ctx, out);

@@ -31,10 +31,10 @@ luc_status luc__state_hook_add(luc_context *ctx, luc_module *m, const luc_state_
 luc_status luc_module_register_state_hook(luc_context *ctx, luc_module *m, luc_state_event event,
                                           luc_state_hook_fn fn, void *ud, luc_hook_free_fn free,
                                           uint64_t *id) {
+  LUC_NEED(ctx, m && fn);
   luc_state_hook hook = {.event = event, .fn = fn, .ud = ud, .free = free};
   LUC_CHECK(ctx, (unsigned)event < LUC_STATE_EVENTS, LUC_ERR_VALUE,
             "register_state_hook: unknown event %d", (int)event);
-  LUC_CHECK(ctx, fn != NULL, LUC_ERR_VALUE, "a hook needs a function");
   return luc__state_hook_add(ctx, m, &hook, id);
 }
 

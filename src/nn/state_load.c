@@ -11,6 +11,7 @@
 /* ---- lists of names ---- */
 
 void luc_names_free(luc_context *ctx, luc_names *names) {
+  if (names == NULL) return;
   for (size_t i = 0; i < names->n; i++)
     luc__free(ctx, names->items[i], strlen(names->items[i]) + 1);
   luc__free(ctx, names->items, names->capacity * sizeof *names->items);
@@ -30,11 +31,12 @@ luc_status luc__names_add(luc_context *ctx, luc_names *names, const char *name, 
 }
 
 luc_status luc_names_add(luc_context *ctx, luc_names *names, const char *name) {
+  LUC_NEED(ctx, names && name);
   return luc__names_add(ctx, names, name, strlen(name));
 }
 
 void luc_names_remove(luc_context *ctx, luc_names *names, size_t i) {
-  if (i >= names->n) return;
+  if (names == NULL || i >= names->n) return;
   luc__free(ctx, names->items[i], strlen(names->items[i]) + 1);
   names->n--;
   memmove(names->items + i, names->items + i + 1, (names->n - i) * sizeof *names->items);
@@ -550,6 +552,7 @@ luc_status luc__load_state_dict(luc_context *ctx, luc_module *m, const luc_state
 
 luc_status luc_module_load_state_dict(luc_context *ctx, luc_module *m, const luc_state_dict *sd,
                                       int flags, luc_names *missing, luc_names *unexpected) {
+  LUC_NEED(ctx, m && sd);
   const luc_host *host = &luc__nn_of(ctx)->host;
   luc_names lists[2] = {{0}, {0}};
   bool handled = false;

@@ -109,6 +109,7 @@ luc_status luc__walk_end(luc_walk *w) {
 /* ---- lists of members ---- */
 
 void luc_members_free(luc_context *ctx, luc_members *list) {
+  if (list == NULL) return;
   for (size_t i = 0; i < list->n; i++) {
     luc_member *item = &list->items[i];
     if (item->name != NULL) luc__free(ctx, item->name, item->length + 1);
@@ -166,7 +167,11 @@ static luc_status collect_slot(collector *c, const luc_text *path, const luc_mod
 
 luc_status luc_module_members(luc_context *ctx, luc_module *m, luc_member_kind kind,
                               const char *prefix, int flags, luc_members *out) {
+  LUC_NEED(ctx, out);
   *out = (luc_members){0};
+  LUC_NEED(ctx, m);
+  LUC_CHECK(ctx, (unsigned)kind <= LUC_MEMBERS_CHILDREN, LUC_ERR_VALUE,
+            "there are no members of kind %d", (int)kind);
   collector c = {.ctx = ctx, .list = out, .flags = flags};
   luc_walk w;
   luc__walk_begin(&w, ctx, m, prefix, flags);
@@ -212,6 +217,7 @@ luc_status luc__module_visit(luc_context *ctx, luc_module *m, int flags,
 
 luc_status luc_module_apply(luc_context *ctx, luc_module *m, luc_module_fn fn, void *ud) {
   luc_members list;
+  LUC_NEED(ctx, m && fn);
   LUC_TRY(luc__module_visit(ctx, m, LUC_WALK_POST, NULL, 0, &list));
   luc_status status = LUC_OK;
   for (size_t i = 0; status == LUC_OK && i < list.n; i++)
@@ -221,6 +227,7 @@ luc_status luc_module_apply(luc_context *ctx, luc_module *m, luc_module_fn fn, v
 }
 
 luc_status luc_module_train(luc_context *ctx, luc_module *m, bool mode) {
+  LUC_NEED(ctx, m);
   if (m->slots[LUC_SLOT_CHILD].count == 0) {
     m->training = mode;
     return LUC_OK;
@@ -268,6 +275,7 @@ static luc_status clear_grad(luc_context *ctx, luc_tensor *p, bool set_to_none) 
 
 luc_status luc_module_zero_grad(luc_context *ctx, luc_module *m, bool set_to_none) {
   luc_walk w;
+  LUC_NEED(ctx, m);
   luc__walk_begin(&w, ctx, m, NULL, LUC_MEMBERS_UNNAMED);
   luc_status status = LUC_OK;
   while (status == LUC_OK && (m = luc__walk_next(&w)) != NULL) {

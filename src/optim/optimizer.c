@@ -39,7 +39,8 @@ static luc_status schema_of(luc_context *ctx, int kind, const luc_schema **out) 
 luc_status luc_optimizer_new(luc_context *ctx, const char *name, luc_optimizer **out) {
   int kind = 0;
   const luc_schema *schema;
-  *out = NULL;
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, name);
   while (kind < KINDS && strcmp(kinds[kind]->name, name) != 0) kind++;
   LUC_CHECK(ctx, kind < KINDS, LUC_ERR_VALUE, "optimizer: there is none named '%.40s'", name);
   LUC_TRY(schema_of(ctx, kind, &schema));
@@ -104,10 +105,9 @@ done:
 static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_tensor *const *params,
                                int n) {
   const char *kind = o->kind->name;
-  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: n must be at least 0 (got %d)", kind, n);
+  LUC_TRY(luc__tensors_check(ctx, kind, "parameter", params, n));
   for (int i = 0; i < n; i++) {
     luc_tensor *t = params[i];
-    LUC_CHECK(ctx, t, LUC_ERR_TYPE, "%s: parameter %d must be a tensor (got NULL)", kind, i + 1);
     LUC_CHECK(ctx, !o->kind->eager || !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,
               "%s: parameter %d is uninitialized: call the lazy module with a batch before making "
               "an optimizer whose state begins with it",
@@ -222,6 +222,7 @@ done:
 
 luc_status luc_optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
                                    int n, int *group) {
+  LUC_NEED(ctx, o);
   return luc__optimizer_add_group(ctx, o, params, n, NULL, group);
 }
 
@@ -231,6 +232,7 @@ void luc__optimizer_take(luc_optimizer *o, int group, const luc_value *options) 
 
 luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, const char *option,
                              int index, double value) {
+  LUC_NEED(ctx, o && option);
   int p = luc__schema_find(o->schema, option);
   LUC_CHECK(ctx, group >= 0 && group < o->ngroups, LUC_ERR_INDEX, "%s: there is no group %d",
             o->kind->name, group);
@@ -255,21 +257,21 @@ luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, cons
 }
 
 const char *luc_optimizer_option(const luc_optimizer *o, int p) {
-  return p >= 0 && p < o->schema->nparams ? o->schema->params[p].name : NULL;
+  return o && p >= 0 && p < o->schema->nparams ? o->schema->params[p].name : NULL;
 }
 
 int luc_optimizer_num_groups(const luc_optimizer *o) {
-  return o->ngroups;
+  return o ? o->ngroups : 0;
 }
 
 int luc_optimizer_num_params(const luc_optimizer *o, int group) {
-  return group >= 0 && group < o->ngroups ? o->groups[group]->n : 0;
+  return o && group >= 0 && group < o->ngroups ? o->groups[group]->n : 0;
 }
 
 /* ---- state ---- */
 
 const char *luc_optimizer_state_name(const luc_optimizer *o, int which) {
-  return which >= 0 && which <= LUC_MAX_STATES ? o->kind->states[which] : NULL;
+  return o && which >= 0 && which <= LUC_MAX_STATES ? o->kind->states[which] : NULL;
 }
 
 /* What is kept for a parameter; NULL if there is no such one. */
@@ -296,8 +298,9 @@ luc_tensor *luc_optimizer_state(const luc_optimizer *o, int group, int param, in
 luc_status luc_optimizer_copy_state(luc_context *ctx, const luc_optimizer *o, int group, int param,
                                     int which, luc_tensor *value, luc_tensor **out) {
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
-  *out = NULL;
-  LUC_CHECK(ctx, state_of(o, group, param, which) && value, LUC_ERR_INDEX,
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, o && value);
+  LUC_CHECK(ctx, state_of(o, group, param, which), LUC_ERR_INDEX,
             "%s: there is no state %d of parameter %d in group %d", o->kind->name, which, param,
             group);
   const luc_tensor *p = slot_of(o, group, param)->param;
@@ -323,7 +326,7 @@ void luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int 
 }
 
 const char *luc_optimizer_scalar_name(const luc_optimizer *o, int which) {
-  return which >= 0 && which <= LUC_MAX_SCALARS ? o->kind->scalars[which] : NULL;
+  return o && which >= 0 && which <= LUC_MAX_SCALARS ? o->kind->scalars[which] : NULL;
 }
 
 double luc_optimizer_scalar(const luc_optimizer *o, int group, int param, int which) {
@@ -435,6 +438,7 @@ static luc_status update_group(luc_context *ctx, luc_optimizer *o, luc_optim_gro
 
 luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o) {
   int total = 0, at = 0;
+  LUC_NEED(ctx, o);
   for (int g = 0; g < o->ngroups; g++) total += o->groups[g]->n;
   if (total == 0) return LUC_OK;
   LUC_TRY(reserve_updates(ctx, o, total));
@@ -454,6 +458,7 @@ done:
 
 luc_status luc_optimizer_zero_grad(luc_context *ctx, luc_optimizer *o, bool set_to_none) {
   luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}};
+  LUC_NEED(ctx, o);
   for (int g = 0; g < o->ngroups; g++)
     for (int i = 0; i < o->groups[g]->n; i++) {
       luc_tensor *param = o->groups[g]->slots[i].param, *grad = luc_tensor_grad(param);

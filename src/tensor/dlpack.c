@@ -90,7 +90,8 @@ static void describe(const luc_tensor *t, exported *e, DLTensor *dl) {
 
 luc_status luc_tensor_to_dlpack(luc_context *ctx, luc_tensor *t, DLManagedTensor **out) {
   exported *e;
-  *out = NULL;
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, t);
   LUC_TRY(export(ctx, t, &e));
   describe(t, e, &e->as.plain.dl_tensor);
   e->as.plain.manager_ctx = e;
@@ -102,7 +103,8 @@ luc_status luc_tensor_to_dlpack(luc_context *ctx, luc_tensor *t, DLManagedTensor
 luc_status luc_tensor_to_dlpack_versioned(luc_context *ctx, luc_tensor *t,
                                           DLManagedTensorVersioned **out) {
   exported *e;
-  *out = NULL;
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, t);
   LUC_TRY(export(ctx, t, &e));
   describe(t, e, &e->as.versioned.dl_tensor);
   e->as.versioned.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
@@ -199,12 +201,15 @@ static void release_versioned(void *ud, void *data) {
 
 luc_status luc_tensor_from_dlpack(luc_context *ctx, DLManagedTensor *from, luc_copy copy,
                                   luc_tensor **out) {
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, from);
   return import(ctx, &from->dl_tensor, 0, copy, release_plain, from, out);
 }
 
 luc_status luc_tensor_from_dlpack_versioned(luc_context *ctx, DLManagedTensorVersioned *from,
                                             luc_copy copy, luc_tensor **out) {
-  *out = NULL;
+  LUC_PLACE(ctx, out);
+  LUC_NEED(ctx, from);
   LUC_CHECK(ctx, from->version.major == DLPACK_MAJOR_VERSION, LUC_ERR_SUPPORT,
             "from_dlpack: only version %d of DLPack is known (got version %u.%u)",
             DLPACK_MAJOR_VERSION, from->version.major, from->version.minor);

@@ -235,10 +235,27 @@ luc_status luc__tensor_empty_like(luc_context *ctx, const luc_tensor *t, luc_dty
   return luc__tensor_empty(ctx, dtype, t->ndim, t->sizes, out);
 }
 
-/* What a host may get wrong and we do not. */
-static luc_status check_new(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes) {
+luc_status luc__dtype_check(luc_context *ctx, luc_dtype dtype) {
   LUC_CHECK(ctx, (unsigned)dtype < LUC_NUM_DTYPES, LUC_ERR_TYPE,
             "dtype must be a luc_dtype (got %d)", dtype);
+  return LUC_OK;
+}
+
+luc_status luc__tensors_check(luc_context *ctx, const char *who, const char *what,
+                              luc_tensor *const *list, int n) {
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: n must be at least 0 (got %d)", who, n);
+  for (int i = 0; i < n; i++)
+    LUC_CHECK(ctx, list != NULL && list[i] != NULL, LUC_ERR_TYPE,
+              "%s: %s %d must be a tensor (got NULL)", who, what, i + 1);
+  return LUC_OK;
+}
+
+/* What a host may get wrong and we do not. */
+static luc_status check_new(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                            luc_tensor **out) {
+  LUC_CHECK(ctx, out != NULL, LUC_ERR_VALUE, "a tensor needs a place (got NULL)");
+  *out = NULL;
+  LUC_TRY(luc__dtype_check(ctx, dtype));
   LUC_CHECK(ctx, sizes != NULL || ndim <= 0 || ndim > LUC_MAX_DIMS, LUC_ERR_VALUE,
             "a tensor of %d dimensions needs sizes", ndim);
   return LUC_OK;
@@ -246,8 +263,7 @@ static luc_status check_new(luc_context *ctx, luc_dtype dtype, int ndim, const i
 
 luc_status luc_tensor_new(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                           luc_tensor **out) {
-  *out = NULL;
-  LUC_TRY(check_new(ctx, dtype, ndim, sizes));
+  LUC_TRY(check_new(ctx, dtype, ndim, sizes, out));
   return luc__tensor_empty(ctx, dtype, ndim, sizes, out);
 }
 
@@ -314,8 +330,7 @@ luc_status luc__tensor_over(luc_context *ctx, luc_dtype dtype, int ndim, const i
 luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                            const int64_t *strides, void *data, luc_release_fn release, void *ud,
                            luc_tensor **out) {
-  *out = NULL;
-  luc_status status = check_new(ctx, dtype, ndim, sizes);
+  luc_status status = check_new(ctx, dtype, ndim, sizes, out);
   if (status == LUC_OK)
     status = luc__tensor_over(ctx, dtype, ndim, sizes, strides, data, release, ud, out);
   if (status != LUC_OK && release != NULL) release(ud, data);
@@ -500,29 +515,31 @@ void luc_tensor_release(luc_context *ctx, luc_tensor *t) {
 /* ---- reading ---- */
 
 luc_dtype luc_tensor_dtype(const luc_tensor *t) {
-  return t->dtype;
+  return t != NULL ? t->dtype : 0;
 }
 int luc_tensor_ndim(const luc_tensor *t) {
-  return t->ndim;
+  return t != NULL ? t->ndim : 0;
 }
 const int64_t *luc_tensor_sizes(const luc_tensor *t) {
-  return t->sizes;
+  return t != NULL ? t->sizes : NULL;
 }
 const int64_t *luc_tensor_strides(const luc_tensor *t) {
-  return t->strides;
+  return t != NULL ? t->strides : NULL;
 }
 int64_t luc_tensor_numel(const luc_tensor *t) {
-  return t->numel;
+  return t != NULL ? t->numel : 0;
 }
 void *luc_tensor_data(luc_tensor *t) {
+  if (t == NULL) return NULL;
   luc__expose(t);
   return t->data;
 }
 bool luc_tensor_is_contiguous(const luc_tensor *t) {
-  return luc__is_contiguous(t);
+  return t != NULL && luc__is_contiguous(t);
 }
 
 luc_status luc_tensor_item(luc_context *ctx, const luc_tensor *t, double *out) {
+  LUC_NEED(ctx, t && out);
   LUC_TRY(luc__refuse_batched(ctx, "item", t));
   LUC_CHECK(ctx, t->numel == 1, LUC_ERR_VALUE,
             "item: a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);

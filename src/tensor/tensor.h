@@ -70,6 +70,10 @@ struct luc_tensor {
   _Alignas(64) char inl[LUC_INLINE_BYTES]; /* data; of a batched tensor, its level */
 };
 
+/* Is it a dtype, are these n tensors? Whatever a host passes. `what` calls one of them "input". */
+luc_status luc__dtype_check(luc_context *ctx, luc_dtype dtype);
+luc_status luc__tensors_check(luc_context *ctx, const char *who, const char *what,
+                              luc_tensor *const *list, int n);
 /* A new tensor shaped like `sizes`, contiguous, contents undefined. Checked arithmetic. */
 luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                              luc_tensor **out);

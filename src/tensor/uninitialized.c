@@ -6,14 +6,14 @@
 
 luc_status luc_tensor_uninitialized(luc_context *ctx, luc_dtype dtype, luc_tensor **out) {
   int64_t none = 0;
-  LUC_TRY(luc__tensor_empty(ctx, dtype, 1, &none, out));
+  LUC_TRY(luc_tensor_new(ctx, dtype, 1, &none, out));
   (*out)->flags |= LUC_TF_UNINITIALIZED;
   ctx->uninitialized = true;
   return LUC_OK;
 }
 
 bool luc_tensor_is_uninitialized(const luc_tensor *t) {
-  return (t->flags & LUC_TF_UNINITIALIZED) != 0;
+  return t != NULL && (t->flags & LUC_TF_UNINITIALIZED) != 0;
 }
 
 void luc__tensor_initialize(luc_context *ctx, luc_tensor *dst, luc_tensor *src) {
@@ -24,12 +24,14 @@ void luc__tensor_initialize(luc_context *ctx, luc_tensor *dst, luc_tensor *src) 
 luc_status luc_tensor_materialize(luc_context *ctx, luc_tensor *t, luc_dtype dtype, int ndim,
                                   const int64_t *sizes) {
   luc_tensor *data;
+  LUC_NEED(ctx, t);
+  LUC_TRY(luc__dtype_check(ctx, dtype));
   LUC_CHECK(ctx, luc_tensor_is_uninitialized(t), LUC_ERR_STATE,
             "materialize: the tensor is initialized already");
   LUC_CHECK(ctx, luc__dtype_has_gradient(dtype) || !t->requires_grad, LUC_ERR_TYPE,
             "materialize: only floating point tensors can require gradients (got %s)",
             luc__dtype_name(dtype));
-  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &data));
+  LUC_TRY(luc_tensor_new(ctx, dtype, ndim, sizes, &data));
   luc__tensor_initialize(ctx, t, data);
   luc_tensor_release(ctx, data);
   return LUC_OK;

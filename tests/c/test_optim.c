@@ -83,7 +83,7 @@ TEST("groups, parameters and state that do not exist are refused or nothing") {
   CHECK_EQ(luc_optimizer_add_group(ctx, o, NULL, -1, NULL), LUC_ERR_VALUE);
   CHECK_EQ(luc_optimizer_num_params(o, 3), 0);
   CHECK(luc_optimizer_state(o, 0, 0, 0) == NULL);
-  CHECK_EQ(luc_optimizer_copy_state(ctx, o, 0, 0, 0, none, &copy), LUC_ERR_INDEX);
+  CHECK_EQ(luc_optimizer_copy_state(ctx, o, 0, 0, 0, none, &copy), LUC_ERR_VALUE);
   luc_optimizer_set_state(ctx, o, -1, 0, 0, NULL);
   luc_optimizer_set_scalar(o, 0, -1, 0, 1);
   luc_optimizer_set_steps(o, 0, 0, 1);

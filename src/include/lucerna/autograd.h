@@ -65,8 +65,8 @@ luc_status luc_autograd_reaches(luc_context *ctx, luc_tensor *const *outputs, in
 typedef luc_status (*luc_grad_hook_fn)(luc_context *ctx, void *ud, luc_tensor *grad,
                                        luc_tensor **replacement);
 typedef void (*luc_ud_free_fn)(luc_context *ctx, void *ud);
-/* Runs when t's gradient is known. free (may be NULL) is called when the hook is gone. *id removes
- * it. On failure nothing is kept and free is not called. */
+/* Runs when t's gradient is known. free (may be NULL) is called when the hook is gone. *id (may be
+ * NULL) removes it. On failure nothing is kept and free is not called. */
 luc_status luc_tensor_register_hook(luc_context *ctx, luc_tensor *t, luc_grad_hook_fn fn, void *ud,
                                     luc_ud_free_fn free, uint64_t *id);
 /* False if it is gone already. */
@@ -93,7 +93,7 @@ typedef struct luc_function {
   const char *name; /* what grad_fn says, "ExpBackward"; copied */
   luc_status (*backward)(luc_context *ctx, void *ud, luc_tensor *const *gout, int ngout,
                          luc_tensor **gin, int ngin);
-  luc_ud_free_fn free;
+  luc_ud_free_fn free; /* may be NULL */
   bool materialize_grads;
 } luc_function;
 /* Makes outputs (new tensors that share no history, computed under no_grad) results of the function

@@ -1,6 +1,11 @@
 /* Contexts, status codes, memory and threads: what every other part of the API stands on.
  * A context owns all mutable state (allocator, random numbers, pool, last error) and is used by one
- * thread at a time; there are no process globals. */
+ * thread at a time; there are no process globals.
+ * Misuse is an error: NULL, where it is not said to be fine, and dtypes, kinds, positions or counts
+ * that there are not make a function that returns a status fail and leave NULL for its result; all
+ * others answer 0, false or NULL. A host itself ensures what cannot be seen: that a context is one,
+ * that objects meet only their own context and are gone before it, that strings end and arrays have
+ * the length given. */
 #ifndef LUCERNA_BASE_H
 #define LUCERNA_BASE_H
 
@@ -62,7 +67,8 @@ typedef struct luc_memory {
 luc_status luc_context_new(const luc_config *cfg, luc_context **out);
 /* Frees the context and its caches. Objects made in it must be gone. */
 void luc_context_free(luc_context *ctx);
-/* The message of the last failure, one line (load_state_dict: several); "" if none. */
+/* The message of the last failure, one line (load_state_dict: several); "" if none. ctx may be
+ * NULL, where there is none. */
 const char *luc_message(const luc_context *ctx);
 /* For callbacks of the host's: makes `message` that of their failure and returns the status:
  * return luc_fail(ctx, LUC_ERR_VALUE, "no gradient"); */

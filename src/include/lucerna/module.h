@@ -212,7 +212,7 @@ luc_status luc_module_state_dict(luc_context *ctx, luc_module *m, const char *pr
 luc_status luc_state_dict_new(luc_context *ctx, luc_state_dict **out);
 void luc_state_dict_free(luc_context *ctx, luc_state_dict *sd);
 size_t luc_state_dict_count(const luc_state_dict *sd);
-/* Entry i, from 0: its name and its tensor, borrowed. */
+/* Entry i, from 0: its name and its tensor (may be NULL: not wanted), borrowed. */
 const char *luc_state_dict_entry(const luc_state_dict *sd, size_t i, luc_tensor **tensor);
 luc_tensor *luc_state_dict_get(const luc_state_dict *sd, const char *name);
 luc_status luc_state_dict_set(luc_context *ctx, luc_state_dict *sd, const char *name,

@@ -15,8 +15,8 @@ typedef struct luc_optimizer luc_optimizer;
  * "Adagrad", "Adadelta", "ASGD", "Rprop" or "SparseAdam". */
 luc_status luc_optimizer_new(luc_context *ctx, const char *kind, luc_optimizer **out);
 void luc_optimizer_free(luc_context *ctx, luc_optimizer *o);
-/* Adds a group with default options; *group is its position, from 0. Parameters must be leaves, of
- * a floating point dtype, and in no other group. */
+/* Adds a group with default options; *group (may be NULL) is its position, from 0. Parameters must
+ * be leaves, of a floating point dtype, and in no other group. */
 luc_status luc_optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
                                    int n, int *group);
 /* Sets a number, or a boolean as 0 or 1; `index` chooses within lists (betas), else 0. */
