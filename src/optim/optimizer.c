@@ -295,19 +295,25 @@ luc_tensor *luc_optimizer_state(const luc_optimizer *o, int group, int param, in
   return state ? *state : NULL;
 }
 
+/* A parameter's data may have got another shape since its gradient and state were made. */
+static luc_status check_shape(luc_context *ctx, const luc_optimizer *o, int param, const char *what,
+                              const luc_tensor *t, const luc_tensor *p) {
+  char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, luc__same_sizes(t, p), LUC_ERR_SHAPE,
+            "%s: %s of parameter %d has shape %s, the parameter %s", o->kind->name, what, param + 1,
+            luc__tensor_shape_text(have, t), luc__tensor_shape_text(want, p));
+  return LUC_OK;
+}
+
 luc_status luc_optimizer_copy_state(luc_context *ctx, const luc_optimizer *o, int group, int param,
                                     int which, luc_tensor *value, luc_tensor **out) {
-  char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   LUC_PLACE(ctx, out);
   LUC_NEED(ctx, o && value);
   LUC_CHECK(ctx, state_of(o, group, param, which), LUC_ERR_INDEX,
             "%s: there is no state %d of parameter %d in group %d", o->kind->name, which, param,
             group);
   const luc_tensor *p = slot_of(o, group, param)->param;
-  LUC_CHECK(ctx, luc__same_sizes(value, p), LUC_ERR_SHAPE,
-            "%s: state '%s' of parameter %d has shape %s, the parameter %s", o->kind->name,
-            o->kind->states[which], param + 1, luc__tensor_shape_text(have, value),
-            luc__tensor_shape_text(want, p));
+  LUC_TRY(check_shape(ctx, o, param, o->kind->states[which], value, p));
   LUC_TRY(luc__tensor_empty_like(ctx, p, p->dtype, out));
   luc_status status = luc__copy(ctx, *out, value);
   if (status == LUC_OK) return LUC_OK;
@@ -420,8 +426,13 @@ static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
   luc_optim_rows rows = o->kind->rows ? o->kind->rows(g->options) : LUC_ROWS_ALL;
   *count = 0;
   for (int i = 0; i < g->n; i++) {
-    if (!luc_tensor_grad(g->slots[i].param)) continue;
+    const luc_tensor *param = g->slots[i].param, *grad = luc_tensor_grad(param);
+    if (!grad) continue;
+    LUC_TRY(check_shape(ctx, o, i, "grad", grad, param));
     LUC_TRY(make_state(ctx, o, g->options, &g->slots[i]));
+    for (int s = 0; s < LUC_MAX_STATES; s++)
+      if (needs >> s & 1)
+        LUC_TRY(check_shape(ctx, o, i, o->kind->states[s], g->slots[i].state[s], param));
     LUC_TRY(operands_get(ctx, &g->slots[i], needs, &held[i]));
     updates[(*count)++] = update_of(&g->slots[i], rows, &held[i]);
   }
