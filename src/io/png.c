@@ -295,6 +295,8 @@ done:
 luc_status luc_png_load(luc_context *ctx, const char *path, luc_image_mode mode, luc_tensor **out) {
   luc_input input;
   LUC_PLACE(ctx, out);
+  LUC_CHECK(ctx, (unsigned)mode <= LUC_IMAGE_RGB_ALPHA, LUC_ERR_VALUE,
+            "read_image: mode must be a luc_image_mode (got %d)", (int)mode);
   LUC_TRY(luc__input_open(ctx, "read_image", path, &input));
   luc_status status = luc__png_read(input, mode, 0, out);
   return luc__name_path(ctx, status, "read_image", path);

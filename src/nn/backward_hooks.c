@@ -69,7 +69,7 @@ static luc_status call_hook(luc_context *ctx, const luc_hooked *h, const luc_mod
         host->backward(ctx, host->ud, h->anchor, hook->id, grad_input, grad_output, replacement));
   int n = replacement->n;
   if (n < 0 || n == expected) return LUC_OK;
-  grads_release(ctx, replacement);
+  if (n <= LUC_HOOK_GRADS) grads_release(ctx, replacement);
   if (hook->kind == LUC_HOOK_FULL_BACKWARD_PRE)
     return luc__fail(ctx, LUC_ERR_VALUE,
                      "backward: Backward pre hook returned an invalid number of grad_output, got "

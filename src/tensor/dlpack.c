@@ -175,6 +175,8 @@ static luc_status import(luc_context *ctx, const DLTensor *dl, uint64_t flags, l
                          luc_release_fn release, void *ud, luc_tensor **out) {
   luc_dtype dtype = LUC_FLOAT32;
   *out = NULL;
+  LUC_CHECK(ctx, (unsigned)copy <= LUC_COPY_ALWAYS, LUC_ERR_VALUE,
+            "from_dlpack: copy must be a luc_copy (got %d)", (int)copy);
   LUC_TRY(check(ctx, dl, &dtype));
   char *data = dl->data != NULL ? (char *)dl->data + dl->byte_offset : NULL;
   const char *why = obstacle(dl, dtype, data, flags);

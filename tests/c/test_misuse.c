@@ -256,6 +256,52 @@ TEST("trees of modules") {
   luc_module_release(ctx, m);
 }
 
+/* As many results as ud says. */
+static luc_status count_before(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                               int nargs, luc_outputs *outputs) {
+  (void)ctx, (void)m, (void)args, (void)nargs;
+  outputs->n = *(int *)ud;
+  return LUC_OK;
+}
+
+static luc_status count_backward(luc_context *ctx, void *ud, luc_module *m,
+                                 const luc_grads *grad_input, const luc_grads *grad_output,
+                                 luc_grads *replacement) {
+  (void)ctx, (void)m, (void)grad_input, (void)grad_output;
+  replacement->n = *(int *)ud;
+  return LUC_OK;
+}
+
+TEST("hooks that say they gave more than there is room for") {
+  luc_tensor *t = new_tensor(ctx), *y, *z;
+  luc_module *m = new_linear(ctx);
+  int counts[2] = {LUC_MAX_OUTPUTS + 1, -1}, many = LUC_HOOK_GRADS + 1;
+  uint64_t id;
+  for (int i = 0; i < 2; i++) {
+    CHECK_EQ(luc_module_register_forward_hook(ctx, m, count_before, &counts[i], NULL, 0, &id),
+             LUC_OK);
+    CHECK_REFUSED(ROW(luc_module_call1(ctx, m, t, &y)));
+    CHECK(luc_module_remove_hook(ctx, m, id));
+  }
+  CHECK_STR(luc_message(ctx), "in Linear: Linear: a hook may give at most 4 values (got -1)");
+  CHECK_EQ(luc_module_register_pre_hook(ctx, m, count_before, &counts[0], NULL, 0, &id), LUC_OK);
+  CHECK_REFUSED(ROW(luc_module_call1(ctx, m, t, &y)));
+  CHECK(luc_module_remove_hook(ctx, m, id));
+  CHECK_EQ(luc_tensor_set_requires_grad(ctx, t, true), LUC_OK);
+  for (luc_hook_kind kind = LUC_HOOK_FULL_BACKWARD_PRE; kind <= LUC_HOOK_FULL_BACKWARD; kind++) {
+    CHECK_EQ(luc_module_register_backward_hook(ctx, m, kind, count_backward, &many, NULL, 0, &id),
+             LUC_OK);
+    CHECK_EQ(luc_module_call1(ctx, m, t, &y), LUC_OK);
+    CHECK_EQ(luc_tensor_detach(ctx, y, &z), LUC_OK);
+    CHECK_REFUSED(ROW(luc_tensor_backward(ctx, &y, 1, &z, 0)));
+    CHECK(luc_module_remove_hook(ctx, m, id));
+    luc_tensor_release(ctx, y);
+    luc_tensor_release(ctx, z);
+  }
+  luc_module_release(ctx, m);
+  luc_tensor_release(ctx, t);
+}
+
 TEST("state dicts") {
   luc_tensor *t = new_tensor(ctx);
   luc_module *m = new_linear(ctx);
@@ -352,8 +398,9 @@ TEST("files") {
                 ROW(luc_npy_load(ctx, NULL, &out)), ROW(luc_npy_load(ctx, "f", NULL)),
                 ROW(luc_npy_save(ctx, NULL, t)), ROW(luc_npy_save(ctx, "f", NULL)),
                 ROW(luc_png_load(ctx, NULL, LUC_IMAGE_GRAY, &out)),
-                ROW(luc_png_load(ctx, "f", LUC_IMAGE_GRAY, NULL)), ROW(luc_png_save(ctx, NULL, t)),
-                ROW(luc_png_save(ctx, "f", NULL)));
+                ROW(luc_png_load(ctx, "f", LUC_IMAGE_GRAY, NULL)),
+                ROW(luc_png_load(ctx, "f", (luc_image_mode)77, &out)),
+                ROW(luc_png_save(ctx, NULL, t)), ROW(luc_png_save(ctx, "f", NULL)));
   CHECK(loaded == NULL && file == NULL && out == NULL);
   luc_tensor_file_free(ctx, NULL);
   luc_state_dict_free(ctx, sd);
@@ -372,6 +419,7 @@ TEST("other libraries' tensors") {
                 ROW(luc_tensor_to_dlpack_versioned(ctx, t, NULL)),
                 ROW(luc_tensor_from_dlpack(ctx, NULL, LUC_COPY_ALWAYS, &out)),
                 ROW(luc_tensor_from_dlpack(ctx, plain, LUC_COPY_ALWAYS, NULL)),
+                ROW(luc_tensor_from_dlpack(ctx, plain, (luc_copy)77, &out)),
                 ROW(luc_tensor_from_dlpack_versioned(ctx, NULL, LUC_COPY_ALWAYS, &out)),
                 ROW(luc_tensor_from_dlpack_versioned(ctx, versioned, LUC_COPY_ALWAYS, NULL)));
   CHECK(exported == NULL && exported_versioned == NULL && out == NULL);
