@@ -195,13 +195,20 @@ static void push_function(lua_State *L, const luc_module_hook *hook, int functio
   lua_rawgeti(L, functions + 1, (lua_Integer)hook->id);
 }
 
+/* The next hook of one kind, in the lists as they are now: a finalizer may have made others. */
+static luc_module_hook *next_hook(const luc_l_peer *peer, int kind, int *at) {
+  const luc_hook_lists now = {{luc__nn_of(peer->nn->st->ctx)->hooks, peer->m->hooks}};
+  return luc__next_hook(&now, kind, at);
+}
+
 /* Pushes the list of one kind, or false. */
-static void push_list(lua_State *L, const luc_hook_lists *lists, int kind, int functions) {
+static void push_list(lua_State *L, const luc_l_peer *peer, int kind, int functions) {
   lua_Integer n = 0;
   luc_module_hook *hook;
   lua_newtable(L);
-  for (int at = 0; (hook = luc__next_hook(lists, kind, &at)) != NULL;) {
+  for (int at = 0; (hook = next_hook(peer, kind, &at)) != NULL;) {
     if (hook->removed) continue;
+    const bool always = hook->flags & LUC_HOOK_ALWAYS_CALL;
     if (!hook->host) {
       lua_pushinteger(L, (lua_Integer)hook->id);
       lua_pushcclosure(L, call_c_hook, 1);
@@ -209,7 +216,7 @@ static void push_list(lua_State *L, const luc_hook_lists *lists, int kind, int f
       push_function(L, hook, functions);
     }
     lua_rawseti(L, -2, ++n);
-    if (!(hook->flags & LUC_HOOK_ALWAYS_CALL)) continue;
+    if (!always) continue;
     luaL_getsubtable(L, -1, "always");
     lua_pushboolean(L, true);
     lua_rawseti(L, -2, n);
@@ -220,13 +227,14 @@ static void push_list(lua_State *L, const luc_hook_lists *lists, int kind, int f
   lua_pushboolean(L, false);
 }
 
-/* Pushes what calls with backward hooks keep, or false: the peer at 0, functions by id. */
-static void push_anchor(lua_State *L, const luc_hook_lists *lists, int peer, int functions) {
+/* Pushes what calls with backward hooks keep, or false: the peer, which is at `self`, at 0,
+ * functions by id. */
+static void push_anchor(lua_State *L, const luc_l_peer *peer, int self, int functions) {
   bool any = false;
   luc_module_hook *hook;
   lua_newtable(L);
   for (int kind = LUC_HOOK_FULL_BACKWARD_PRE; kind < LUC_HOOK_KINDS; kind++) {
-    for (int at = 0; (hook = luc__next_hook(lists, kind, &at)) != NULL;) {
+    for (int at = 0; (hook = next_hook(peer, kind, &at)) != NULL;) {
       if (hook->removed) continue;
       any = true;
       if (!hook->host) continue;
@@ -235,7 +243,7 @@ static void push_anchor(lua_State *L, const luc_hook_lists *lists, int peer, int
     }
   }
   if (any) {
-    lua_pushvalue(L, peer);
+    lua_pushvalue(L, self);
     lua_rawseti(L, -2, 0);
     return;
   }
@@ -265,18 +273,17 @@ static void push_lone(lua_State *L) {
 /* __index of the table of all modules' lists: makes and keeps those of the module at 2. */
 static int make_lists(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 2, "hooks");
-  luc_hook_lists lists = {{luc__nn_of(peer->nn->st->ctx)->hooks, peer->m->hooks}};
   lua_settop(L, 2);
   luc_l_push_hook_functions(L, peer->nn, 2, true);
   lua_pushnil(L);
   luc_l_push_hook_functions(L, peer->nn, 4, true);
   lua_remove(L, 4);
   lua_createtable(L, 4, 0);
-  push_list(L, &lists, LUC_HOOK_PRE, 3);
+  push_list(L, peer, LUC_HOOK_PRE, 3);
   lua_rawseti(L, -2, 1);
-  push_list(L, &lists, LUC_HOOK_FORWARD, 3);
+  push_list(L, peer, LUC_HOOK_FORWARD, 3);
   lua_rawseti(L, -2, 2);
-  push_anchor(L, &lists, 2, 3);
+  push_anchor(L, peer, 2, 3);
   lua_rawseti(L, -2, 3);
   push_lone(L);
   lua_rawseti(L, -2, 4);

@@ -271,6 +271,15 @@ TEST_ALONE("slots that finalizers move are read where they are") {
   close_state(L);
 }
 
+TEST_ALONE("hooks that finalizers register do not move those being listed") {
+  lua_State *L = open();
+  run_under_finalizers(L, "if reading then m:register_forward_hook(hook) end",
+                       "one = one or lucerna.ones(1) hook = function() end m = nn.Identity() "
+                       "for _ = 1, 3 do m:register_forward_hook(hook, {always_call = true}) end "
+                       "reading = true m(one) reading = false");
+  close_state(L);
+}
+
 /* ---- opening ---- */
 
 typedef struct budget {
