@@ -36,7 +36,8 @@ enum {
   SMALL_BLOCK = 1024,     /* up to here blocks are taken STOCK bytes at a time */
   STOCK = 4 << 10,
   HUGE_BLOCK = 4 << 20, /* from here on huge pages are asked for */
-  HUGE_PAGE = 2 << 20
+  HUGE_PAGE = 2 << 20,
+  MOST_CLEAN = 64
 };
 
 #ifdef LUCERNA_TEST_BUILD /* odd and tiny, to reach every path; wrong sizes and writes show */
@@ -82,7 +83,8 @@ struct luc_cache {
   size_t most;      /* what the allowance can grow to */
   size_t pad;
   free_block *lists[NUM_CLASSES];
-  clean_block *clean; /* a few large ones */
+  clean_block *clean;
+  int nclean; /* at most MOST_CLEAN, since they are looked through */
 };
 
 /* ---- size classes ---- */
@@ -354,6 +356,7 @@ static bool cache_trim(luc_heap *heap, luc_cache *cache) {
     cache->clean = block->next;
     heap_put(heap, block, class_size(class_with_guard(block->size)));
   }
+  cache->nclean = 0;
   cache->bytes = 0;
   return any;
 }
@@ -440,6 +443,7 @@ void *luc__alloc_clean(luc_context *ctx, size_t size) {
     if (block->size != size) continue;
     *at = block->next;
     *block = (clean_block){NULL, 0};
+    ctx->cache->nclean--;
     ctx->cache->bytes -= class_size(class_with_guard(size)) + ctx->cache->pad;
     check_clean(block, size);
     return block;
@@ -450,7 +454,7 @@ void *luc__alloc_clean(luc_context *ctx, size_t size) {
 void luc__free_clean(luc_context *ctx, void *ptr, size_t size) {
   luc_cache *cache = ctx->cache;
   size_t bytes = class_size(class_with_guard(size)) + cache->pad;
-  if (size < sizeof(clean_block) ||
+  if (size < sizeof(clean_block) || cache->nclean == MOST_CLEAN ||
       (cache->bytes + bytes > cache->allowance && !cache_make_room(ctx->heap, cache, bytes))) {
     luc__free(ctx, ptr, size);
     return;
@@ -458,6 +462,7 @@ void luc__free_clean(luc_context *ctx, void *ptr, size_t size) {
   check_clean(ptr, size);
   *(clean_block *)ptr = (clean_block){cache->clean, size};
   cache->clean = ptr;
+  cache->nclean++;
   cache->bytes += bytes;
 }
 

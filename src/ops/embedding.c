@@ -56,13 +56,7 @@ luc_status luc__grad_embedding_lookup(luc_context *ctx, luc_backward *b) {
       LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_int(sizes[0]), b->args[2], b->args[3]));
 }
 
-#ifdef LUCERNA_TEST_BUILD
-enum { LARGE = 1 << 8 };
-#else
-enum { LARGE = 1 << 20 }; /* bytes of a table that takes longer to fill than its rows to sort */
-#endif
-
-/* The gradient of a large table of which few rows were looked up. */
+/* The gradient of a table of which few rows were looked up. */
 static luc_status backward_of_few(luc_context *ctx, const luc_value *args, const luc_tensor *dy,
                                   const luc_tensor *at, luc_tensor **out) {
   luc_status status;
@@ -108,8 +102,7 @@ luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_va
   int64_t rows = args[2].as.i, dim = grad->sizes[grad->ndim - 1];
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
   LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
-  if (compute == dtype && at->numel <= rows / 4 &&
-      rows * dim * (int64_t)luc__dtype_size(dtype) >= LARGE) {
+  if (compute == dtype && at->numel <= rows / 4) {
     LUC_GO(backward_of_few(ctx, args, dy, at, &dw));
   } else {
     LUC_GO(luc__tensor_empty(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));

@@ -1,5 +1,5 @@
--- Gradients of large tables of which few rows were looked up: optimizers go through those rows
--- alone. Elsewhere they are tensors like others.
+-- Gradients of tables of which few rows were looked up: optimizers go through those rows alone.
+-- Elsewhere they are tensors like others.
 
 local lucerna = require "lucerna"
 local parity = require "parity"

@@ -138,8 +138,9 @@ optim.AdamW = fused "AdamW"
 --- SparseAdam: lr (1e-3), betas ({0.9, 0.999}), eps (1e-8), maximize (false). Adam for tables of
 -- which a step uses a few rows: neither the parameter nor its moments change in rows (along
 -- dimension 1) that have no gradient. Gradients of embeddings are whole tables here, with sparse =
--- true too. A large one knows which rows were looked up until it is written to; of others, rows of
--- zeros are taken to have none. The bias correction counts all steps.
+-- true too. One of which at most a quarter was looked up knows which rows those are until it is
+-- written to; of others, rows of zeros are taken to have none. The bias correction counts all
+-- steps.
 --   m = m + (g - m) * (1 - beta1);  v = v + (g² - v) * (1 - beta2)
 --   p = p - lr * √(1 - beta2^t) / (1 - beta1^t) * m / (√v + eps)
 -- Source: https://pytorch.org/docs/stable/generated/torch.optim.SparseAdam.html
