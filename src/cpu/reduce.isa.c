@@ -53,7 +53,12 @@ LUC_INLINE luc_vf64 widened_at_f32(const float *p, int half) {
 
 /* Sums of two neighbours in bfloat16, which is the upper half of a float. */
 LUC_INLINE luc_vf32 pairs_bf16(LOAD) {
-  const luc_vu32 x = (luc_vu32)as_it_lies_f32(p, i, left);
+  luc_vu32 x = {0};
+  const char *at = (const char *)p + i * (int64_t)sizeof(uint32_t); /* maybe none of a uint32_t's */
+  if (left >= LANES)
+    memcpy(&x, at, sizeof x);
+  else
+    memcpy(&x, at, (size_t)left * sizeof(uint32_t));
   return (luc_vf32)(x << 16) + (luc_vf32)(x & 0xffff0000);
 }
 static void sum_run_bf16(void *a, void *b, const void *in, int64_t n, int64_t first) {
