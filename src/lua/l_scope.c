@@ -13,31 +13,20 @@ typedef struct luc_l_scope {
 
 enum { LARGE_SCOPE = 1024 };
 
-/* Marks what is at `index` as kept in the set at `kept`: tensors, and those in plain tables. */
-static void keep(lua_State *L, int index, int kept, int depth) {
-  if (luc_l_tobox(L, index)) {
+/* Tensors at `index`, and those in plain tables there, go into the set at `kept`; 0: they outlive
+ * all scopes. */
+static void keep(lua_State *L, luc_l_state *st, int index, int kept, int depth) {
+  const luc_l_box *box = luc_l_tobox(L, index);
+  if (box && kept) {
     lua_pushvalue(L, index);
     lua_pushboolean(L, true);
     lua_rawset(L, kept);
-  } else if (lua_type(L, index) == LUA_TTABLE && depth < 16) {
-    luc_l_checkstack(L, 6);
-    lua_pushnil(L);
-    while (lua_next(L, index)) {
-      keep(L, lua_gettop(L), kept, depth + 1);
-      lua_pop(L, 1);
-    }
-  }
-}
-
-/* What is at `index` outlives all scopes: tensors, and those in plain tables. */
-static void outlive(lua_State *L, luc_l_state *st, int index, int depth) {
-  const luc_l_box *box = luc_l_tobox(L, index);
-  if (box) {
+  } else if (box) {
     if (box->t) luc_l_setpeer(L, st, index);
   } else if (lua_type(L, index) == LUA_TTABLE && depth < 16) {
     luc_l_checkstack(L, 6);
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1))
-      outlive(L, st, lua_gettop(L), depth + 1);
+      keep(L, st, lua_gettop(L), kept, depth + 1);
   }
 }
 
@@ -45,7 +34,7 @@ static void outlive(lua_State *L, luc_l_state *st, int index, int depth) {
 static int outlive_scopes(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   lua_settop(L, 1);
-  if (st->scopes) outlive(L, st, 1, 0);
+  if (st->scopes) keep(L, st, 1, 0, 0);
   return 0;
 }
 
@@ -171,7 +160,7 @@ static int run_scope(lua_State *L) {
   int nresults = lua_gettop(L) - 1, kept = nresults ? nresults + 2 : 0;
   luc_l_checkstack(L, 12);
   if (kept) lua_createtable(L, 0, nresults);
-  for (int i = 2; i < kept; i++) keep(L, i, kept, 0);
+  for (int i = 2; i < kept; i++) keep(L, st, i, kept, 0);
   leave(L, 1, kept);
   lua_settop(L, nresults + 1);
   return nresults;
