@@ -5,7 +5,8 @@ local optim = lucerna.optim
 
 local OPTIONS = { SGD = { momentum = 0.9 }, Adam = { amsgrad = true },
   RMSprop = { centered = true } }
-local KINDS = { "SGD", "Adam", "NAdam", "RMSprop", "Adagrad", "ASGD", "Rprop", "Adafactor", "Muon" }
+local KINDS = { "SGD", "Adam", "NAdam", "RMSprop", "Adagrad", "ASGD", "Rprop", "Adafactor", "Muon",
+  "SparseAdam" }
 
 -- Every number that a step may change, as text.
 local function snapshot(o)
@@ -65,6 +66,23 @@ local function train(kind)
   assert(other.param_groups[2].lr == 0.5)
 end
 
+-- Gradients that know their rows: made, added up, clipped, followed, dropped.
+local function look_up(kind)
+  local w = lucerna.ones(32, 4):requires_grad_(true)
+  local o = optim[kind]({ w }, { lr = 0.5 })
+  for k = 1, 2 do
+    whole(o, function()
+      local one = lucerna.nn.functional.embedding(lucerna.tensor { k, 3, k }, w)
+      local two = lucerna.nn.functional.embedding(lucerna.tensor { 3, 7 }, w);
+      (one:sum() + two:sum()):backward()
+      lucerna.nn.utils.clip_grad_norm_({ w }, 1)
+    end)
+    lucerna.scope(whole, o, function() o:step() end)
+    o:zero_grad()
+    assert(w.grad == nil and w[20]:sum():item() == 4)
+  end
+end
+
 local function search()
   local p = lucerna.ones(2):requires_grad_(true)
   local o = optim.LBFGS({ p }, { line_search_fn = "strong_wolfe", max_iter = 2 })
@@ -99,6 +117,7 @@ end
 
 return function()
   for _, kind in ipairs(KINDS) do train(kind) end
+  for _, kind in ipairs { "SGD", "Adagrad", "SparseAdam" } do look_up(kind) end
   search()
   schedule()
   average()
