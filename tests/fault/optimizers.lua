@@ -58,7 +58,7 @@ end
 local function train(kind)
   local params = parameters()
   local o = optim[kind](params, OPTIONS[kind] or {})
-  whole(o, function() o:step() end)
+  lucerna.scope(whole, o, function() o:step() end)
   whole(o, function() o:add_param_group { params = parameters(), lr = 0.5 } end)
   whole(o, function() o:step() end)
   local other = optim[kind] { { params = parameters() }, { params = parameters() } }

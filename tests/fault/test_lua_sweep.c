@@ -87,9 +87,13 @@ static void on_warning(void *ud, const char *message, int more) {
   faults.lost = true;
 }
 
-/* Loads the library and the scenario of that name; nothing is refused meanwhile. */
+/* Loads the library and the scenario of that name; nothing is refused meanwhile. A first large
+ * buffer is made too: refused midway, Lua's own metatable of them stays without __close. */
 static int prepare(lua_State *L) {
   luaL_openlibs(L);
+  luaL_Buffer large;
+  luaL_buffinitsize(L, &large, 2 * LUAL_BUFFERSIZE);
+  luaL_pushresultsize(&large, 0);
   luc_lua_open(L, &(luc_config){.alloc = core_alloc, .num_threads = 1});
   lua_getglobal(L, "package");
   const char *root = getenv("LUCERNA_ROOT");
