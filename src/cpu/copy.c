@@ -41,13 +41,14 @@ static void copy_block(void *arg, int64_t begin, int64_t end) {
                         job->nest.base[1] + begin * job->size, 1, (end - begin) * job->size);
 }
 
-/* How many whole rows without gaps, or of one element, lie ahead evenly of what is left. */
+/* How many whole rows without gaps, forwards or backwards, or of one element, lie ahead evenly of
+ * what is left. */
 static int64_t rows_ahead(const copy_job *job, const luc_cursor *c, int64_t left) {
   const luc_nest *nest = &job->nest;
   const int64_t row = nest->sizes[0];
   if (nest->ndim < 2 || c->at[0] || left < row) return 0;
   if (nest->strides[0][0] != job->size) return 0;
-  if (nest->strides[1][0] != job->size && nest->strides[1][0] != 0) return 0;
+  if (llabs(nest->strides[1][0]) > job->size) return 0;
   const int64_t rows = nest->sizes[1] - c->at[1];
   return rows < left / row ? rows : left / row;
 }

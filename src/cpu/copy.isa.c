@@ -364,12 +364,20 @@ static void move_blocks(char *restrict out, int64_t out_step, const char *restri
   }
 }
 
-#define D      8
-#define MEMORY word8
+/* Lanes from n + 1 (n + 3, ...) down to n. */
+#define BACK_2(n)  n + 1, n
+#define BACK_4(n)  BACK_2(n + 2), BACK_2(n)
+#define BACK_8(n)  BACK_4(n + 4), BACK_4(n)
+#define BACK_16(n) BACK_8(n + 8), BACK_8(n)
+
+#define D        8
+#define MEMORY   word8
+#define REVERSED BACK_16
 #include "cpu/copy_move.inc"
 
-#define D      16
-#define MEMORY word16
+#define D        16
+#define MEMORY   word16
+#define REVERSED BACK_8
 #include "cpu/copy_move.inc"
 
 #define D      32

@@ -337,6 +337,17 @@ describe("large tensors", function()
     end
   end)
 
+  it("are reversed, whatever their length", function()
+    for _, dtype in ipairs { "bool", "uint8", "int16", "bfloat16", "float32", "complex128" } do
+      for columns = 1, 68 do
+        local x = (lucerna.randint(0, 100, { 2, 3, columns }) % 3):to(dtype)
+        local backwards = lucerna.arange(columns, 0, -1)
+        assert.is_true(x:flip(3):equal(x:index_select(3, backwards)))
+        assert.is_true(x:flip(2, 3):equal(x:flip(2):index_select(3, backwards)))
+      end
+    end
+  end)
+
   it("are put into in place, also from what they hold", function()
     local n = 300000
     local x, ids = lucerna.arange(1.0, n + 1), lucerna.arange(n, 0, -1)
