@@ -97,50 +97,6 @@ static void normal_float(luc_context *ctx, luc_generator *gen, float *out, int64
   k->normal(out + n - BLOCK, 1, mean, std);
 }
 
-/* What a uniform value gives as radius and as angle. */
-typedef struct polar {
-  bool known;
-  float radius, cosine, sine;
-} polar;
-
-/* Angle and radius are rounded; of bfloat16, what comes of every step. */
-static polar narrow_polar(float x, luc_dtype dtype) {
-  luc_dtype each = dtype == LUC_BFLOAT16 ? dtype : LUC_FLOAT32;
-  float angle = round_to((float)(2 * 3.14159265358979323846) * x, dtype);
-  float square = round_to(-2.0f * round_to(logf(1.0f - x), each), each);
-  return (polar){true, round_to(sqrtf(square), dtype), round_to(cosf(angle), each),
-                 round_to(sinf(angle), each)};
-}
-
-/* There are so few uniform values that each is worked out once. */
-static const polar *look_up(polar *table, float x, luc_dtype dtype) {
-  polar *p = &table[(int)(x * (float)(1 << narrow_bits(dtype)))];
-  if (!p->known) *p = narrow_polar(x, dtype);
-  return p;
-}
-
-static void normal_narrow_block(float *x, const luc_draw *d, polar *table) {
-  luc_dtype dtype = d->target, each = dtype == LUC_BFLOAT16 ? dtype : LUC_FLOAT32;
-  float mean = round_to((float)d->a, dtype), std = round_to((float)d->b, dtype);
-  for (int j = 0; j < BLOCK / 2; j++) {
-    float radius = look_up(table, x[j], dtype)->radius;
-    const polar *angle = look_up(table, x[j + BLOCK / 2], dtype);
-    x[j] = round_to(round_to(radius * angle->cosine, each) * std, each) + mean;
-    x[j + BLOCK / 2] = round_to(round_to(radius * angle->sine, each) * std, each) + mean;
-  }
-}
-
-static void normal_narrow(luc_context *ctx, luc_generator *gen, float *out, int64_t n,
-                          const luc_draw *d) {
-  polar table[1 << 11];
-  for (int i = 0; i < 1 << narrow_bits(d->target); i++) table[i].known = false;
-  uniform_narrow(ctx, gen, out, n, 0, 1, d->target);
-  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK) normal_narrow_block(out + i, d, table);
-  if (n % BLOCK == 0) return;
-  uniform_narrow(ctx, gen, out + n - BLOCK, BLOCK, 0, 1, d->target);
-  normal_narrow_block(out + n - BLOCK, d, table);
-}
-
 /* x = f(x), in place, by the pointwise kernel. */
 static void apply(luc_context *ctx, luc_ew f, double *x, int64_t n) {
   static const luc_ew_params none;
@@ -148,24 +104,61 @@ static void apply(luc_context *ctx, luc_ew f, double *x, int64_t n) {
   luc__kernels(ctx)->elementwise[f].fn[LUC_COMPUTE_F64](x, in, n, &none, 0);
 }
 
-/* Box-Muller in place on at most CHUNK uniforms: of each 16 the first 8 give radii, the last 8
- * angles. */
+/* The j-th pair of Box-Muller: of each 16 the first 8 give radii, the last 8 angles. */
+static int64_t radius_of(int64_t j) {
+  return j / 8 * BLOCK + j % 8;
+}
+
+/* Logarithms, and cosines and sines, of at most CHUNK / 2 numbers each. */
+typedef struct polar {
+  double log[CHUNK / 2], cosine[CHUNK / 2], sine[CHUNK / 2];
+} polar;
+
+static void polar_of(luc_context *ctx, polar *p, int64_t n) {
+  memcpy(p->cosine, p->sine, (size_t)n * sizeof p->sine[0]);
+  apply(ctx, LUC_EW_log, p->log, n);
+  apply(ctx, LUC_EW_cos, p->cosine, n);
+  apply(ctx, LUC_EW_sin, p->sine, n);
+}
+
+/* In place on at most CHUNK uniforms. */
 static void normal_blocks(luc_context *ctx, double *x, int64_t n, double mean, double std) {
   const double two_pi = 6.283185307179586;
-  double radius[CHUNK / 2], cosine[CHUNK / 2], sine[CHUNK / 2];
-  for (int64_t i = 0; i < n / 2; i++) {
-    const double *from = x + i / 8 * BLOCK + i % 8;
-    radius[i] = 1.0 - from[0];
-    cosine[i] = sine[i] = two_pi * from[BLOCK / 2];
+  polar p;
+  for (int64_t j = 0; j < n / 2; j++) {
+    const double *from = x + radius_of(j);
+    p.log[j] = 1.0 - from[0];
+    p.sine[j] = two_pi * from[BLOCK / 2];
   }
-  apply(ctx, LUC_EW_log, radius, n / 2);
-  apply(ctx, LUC_EW_cos, cosine, n / 2);
-  apply(ctx, LUC_EW_sin, sine, n / 2);
-  for (int64_t i = 0; i < n / 2; i++) {
-    double *to = x + i / 8 * BLOCK + i % 8, r = sqrt(-2.0 * radius[i]);
-    to[0] = r * cosine[i] * std + mean;
-    to[BLOCK / 2] = r * sine[i] * std + mean;
+  polar_of(ctx, &p, n / 2);
+  for (int64_t j = 0; j < n / 2; j++) {
+    double *to = x + radius_of(j), r = sqrt(-2.0 * p.log[j]);
+    to[0] = r * p.cosine[j] * std + mean;
+    to[BLOCK / 2] = r * p.sine[j] * std + mean;
   }
+}
+
+/* The same of halves. */
+static void narrow_blocks(luc_context *ctx, float *x, int64_t n, const luc_draw *d) {
+  const luc_random_kernels *k = luc__kernels(ctx)->random;
+  const bool brain = d->target == LUC_BFLOAT16;
+  polar p;
+  k->narrow_uniforms[brain](p.log, p.sine, x, n / BLOCK);
+  polar_of(ctx, &p, n / 2);
+  k->narrow_normal[brain](x, p.log, p.cosine, p.sine, n / BLOCK, round_to((float)d->a, d->target),
+                          round_to((float)d->b, d->target));
+}
+
+static void normal_narrow(luc_context *ctx, luc_generator *gen, float *out, int64_t n,
+                          const luc_draw *d) {
+  uniform_narrow(ctx, gen, out, n, 0, 1, d->target);
+  for (int64_t i = 0, m; i + BLOCK <= n; i += m) {
+    m = n - i < CHUNK ? (n - i) / BLOCK * BLOCK : CHUNK;
+    narrow_blocks(ctx, out + i, m, d);
+  }
+  if (n % BLOCK == 0) return;
+  uniform_narrow(ctx, gen, out + n - BLOCK, BLOCK, 0, 1, d->target);
+  narrow_blocks(ctx, out + n - BLOCK, BLOCK, d);
 }
 
 /* A remainder draws the last 16 anew. */

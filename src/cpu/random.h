@@ -23,6 +23,10 @@ typedef struct luc_random_kernels {
   bool (*on_grid)(double *out, const float *p, int64_t n, float power);
   /* Box-Muller in place on blocks of 16 uniforms: 8 for radii, 8 for angles */
   void (*normal)(float *x, int64_t blocks, float mean, float std);
+  /* The same of float16 and bfloat16, before and after logarithms, cosines and sines are taken */
+  void (*narrow_uniforms[2])(double *log, double *angle, const float *x, int64_t blocks);
+  void (*narrow_normal[2])(float *x, const double *log, const double *cosine, const double *sine,
+                           int64_t blocks, float mean, float std);
 } luc_random_kernels;
 extern const luc_random_kernels luc__random_base, luc__random_avx2, luc__random_avx512;
 

@@ -5,6 +5,10 @@
 
 #include "cpu/isa.h"
 #include "cpu/random.h"
+#include "tensor/half.h"
+
+#define PASTE2(a, b) a##b
+#define PASTE(a, b)  PASTE2(a, b)
 
 static void temper(uint32_t *restrict out, const uint32_t *restrict state, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
@@ -110,5 +114,35 @@ static void normal(float *x, int64_t blocks, float mean, float std) {
   }
 }
 
-const luc_random_kernels LUC_ISA_NAME(luc__random) = {temper,       uniform, uniform_double, below,
-                                                      remainder_of, on_grid, normal};
+static inline float float16_of(float x) {
+  return luc__half_to_float(luc__float_to_half(x));
+}
+static inline float bfloat16_of(float x) {
+  return luc__bfloat16_to_float(luc__float_to_bfloat16(x));
+}
+
+/* Of float16 angle and radius are rounded, */
+#define D              f16
+#define ROUND(x)       float16_of(x)
+#define EACH(x)        (x)
+#define FUSED(x, y, z) fmaf(x, y, z)
+#include "cpu/random_narrow.inc"
+
+/* of bfloat16 what comes of every step. */
+#define D              bf16
+#define ROUND(x)       bfloat16_of(x)
+#define EACH(x)        bfloat16_of(x)
+#define FUSED(x, y, z) (bfloat16_of((x) * (y)) + (z))
+#include "cpu/random_narrow.inc"
+
+const luc_random_kernels LUC_ISA_NAME(luc__random) = {
+    temper,
+    uniform,
+    uniform_double,
+    below,
+    remainder_of,
+    on_grid,
+    normal,
+    {narrow_uniforms_f16, narrow_uniforms_bf16},
+    {narrow_normal_f16, narrow_normal_bf16},
+};

@@ -55,6 +55,10 @@ describe("normal numbers", function()
     assert.are.same({-0.1435546875, 0.59375, 1.4052734375, 0.177490234375, 0.441162109375,
       1.2802734375, 1.1064453125, 0.533203125, 1.009765625, 1.8388671875, 0.432373046875,
       1.4052734375, 1.0126953125, 0.5087890625, 0.7646484375, 1.1591796875}, x:tolist())
+    lucerna.manual_seed(5) -- where the product with the deviation is not rounded before the sum
+    x = lucerna.zeros(30000, {dtype = lucerna.float16}):normal_(0.3, 1.7)
+    assert.same({0.0009303092956542969, 0.00042319297790527344, -0.08990478515625},
+      x[lucerna.tensor {7998, 20854, 28625}]:tolist())
   end)
 end)
 
