@@ -7,12 +7,11 @@ enum { LR, LAMBD, ALPHA, T0, WEIGHT_DECAY, FOREACH, MAXIMIZE };
 /* ORDER ASGD SCALARS */
 enum { ETA, MU };
 
-/* Rounded as the float32 tensors that they are in a state dict. */
 static void advance(const luc_value *o, int64_t step, double *scalar) {
   double lr = luc_as_double(&o[LR]), done = (double)step - luc_as_double(&o[T0]);
   double slowed = pow(1 + luc_as_double(&o[LAMBD]) * lr * (double)step, luc_as_double(&o[ALPHA]));
-  scalar[ETA] = (double)(float)(lr / slowed);
-  scalar[MU] = (double)(float)(step > 0 && done > 1 ? 1 / done : 1);
+  scalar[ETA] = lr / slowed;
+  scalar[MU] = step > 0 && done > 1 ? 1 / done : 1;
 }
 
 static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {

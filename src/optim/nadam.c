@@ -16,10 +16,10 @@ static luc_adam read_options(const luc_value *o) {
                     .decoupled = o[DECOUPLED].as.i};
 }
 
-/* mu_product, rounded as the float32 tensor that it is in a state dict. */
+/* mu_product. */
 static void advance(const luc_value *o, int64_t step, double *scalar) {
   luc_adam nadam = read_options(o);
-  scalar[0] = step == 0 ? 1 : (double)(float)(scalar[0] * luc__nadam_mu(&nadam, step));
+  scalar[0] = step == 0 ? 1 : scalar[0] * luc__nadam_mu(&nadam, step);
 }
 
 static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {

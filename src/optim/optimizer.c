@@ -156,11 +156,21 @@ static unsigned needed(const luc_optim_kind *kind, const luc_value *options) {
   return all;
 }
 
+/* Scalars before step 1, where steps is 0, and after each step, rounded as the tensors of the
+ * default dtype that they are in a state dict. */
+static void advance(const luc_context *ctx, const luc_optimizer *o, const luc_value *options,
+                    luc_optim_slot *slot) {
+  if (!o->kind->advance) return;
+  o->kind->advance(options, slot->steps, slot->scalar);
+  if (ctx->default_dtype == LUC_FLOAT64) return;
+  for (int s = 0; s < LUC_MAX_SCALARS; s++) slot->scalar[s] = (double)(float)slot->scalar[s];
+}
+
 /* The states these options need, where there are none yet. */
 static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc_value *options,
                              luc_optim_slot *slot) {
   unsigned needs = needed(o->kind, options);
-  if (!slot->state[0] && o->kind->advance) o->kind->advance(options, 0, slot->scalar);
+  if (!slot->state[0]) advance(ctx, o, options, slot);
   for (int s = 0; s < LUC_MAX_STATES; s++) {
     if (slot->state[s] || !(needs >> s & 1)) continue;
     double first[2] = {0, 0}; /* of a complex parameter each part has a state */
@@ -406,7 +416,7 @@ static void write_back(luc_context *ctx, const luc_optimizer *o, const luc_value
       (void)luc__copy(ctx, slot->state[s], t->state[s]);
   slot->param->storage->version++;
   slot->steps++;
-  if (o->kind->advance) o->kind->advance(options, slot->steps, slot->scalar);
+  advance(ctx, o, options, slot);
 }
 
 static luc_status reserve_updates(luc_context *ctx, luc_optimizer *o, int n) {

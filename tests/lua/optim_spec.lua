@@ -106,6 +106,31 @@ describe("an optimizer", function()
     end
   end)
 
+  it("keeps its numbers in the default dtype", function()
+    local recorded = { -- PyTorch 2.15, 12 steps of sin(x) x
+      {"NAdam", {lr = 0.05}, "mu_product", 6.9835142770724765e-05,
+        {0.5334008978967359, -1.350057141655233, 0.1053020390494128}},
+      {"ASGD", {lr = 0.05, lambd = 0.01, t0 = 3, alpha = 0.7}, "eta", 0.049791065248517868,
+        {0.3433218757313592, -1.87665852196916, 0.1472352206048232}},
+    }
+    local _ <close> = setmetatable({}, {__close = function()
+      lucerna.set_default_dtype(lucerna.float32)
+    end})
+    lucerna.set_default_dtype(lucerna.float64)
+    for _, case in ipairs(recorded) do
+      local kind, options, name, number, want = table.unpack(case)
+      local p = lucerna.tensor({1.0, -2.0, 0.5}, {requires_grad = true})
+      local o = optim[kind]({p}, options)
+      for _ = 1, 12 do
+        o:zero_grad()
+        ;(p:sin() * p):sum():backward()
+        o:step()
+      end
+      assert.is_near(number, o.state[p][name]:item(), 1e-15)
+      for i, value in ipairs(p:tolist()) do assert.is_near(want[i], value, 1e-14) end
+    end
+  end)
+
   it("of gradients of 1 goes as published, dampened or after Nesterov", function()
     local published = {
       {{momentum = 0.9, dampening = 0.5}, {0.9, 0.76, 0.584}},
