@@ -177,6 +177,17 @@ describe("nn.utils.prune", function()
     assert.equal(2, m.weight:eq(0):sum():item())
   end)
 
+  it("prunes tensors as one with all arguments by name", function()
+    local a, b = nn.Linear(2, 2), nn.Linear(2, 1)
+    a.weight.data = lucerna.tensor {{1.0, 2.0}, {3.0, 4.0}}
+    b.weight.data = lucerna.tensor {{0.5, 9.0}}
+    local scores = {[b] = {weight = lucerna.tensor {{8.0, 0.1}}}}
+    prune.global_unstructured({ { a, "weight" }, { b, "weight" } },
+      { pruning_method = prune.L1Unstructured, importance_scores = scores, amount = 2 })
+    assert.are.same({{0, 2}, {3, 4}}, a.weight:tolist())
+    assert.are.same({{0.5, 0}}, b.weight:tolist())
+  end)
+
   it("refuses what it cannot prune", function()
     local m = nn.BatchNorm1d(2)
     assert.matches("cannot assign 'Tensor' object to parameter 'running_mean_orig'",

@@ -483,9 +483,14 @@ end
 --- global_unstructured(parameters, pruning_method, importance_scores, {amount = n}): prunes tensors
 -- as if they were one. parameters: {{module, name}, ...}; pruning_method: a class;
 -- importance_scores: {[module] = {[name] = tensor}}; what else the last table has goes to the
--- class.
+-- class. Both may come by name in it.
 function prune.global_unstructured(parameters, class, ...)
   local who, scores, options = "global_unstructured", nil, {}
+  if type(class) == "table" and class.pruning_method then
+    for key, item in pairs(class) do options[key] = item end
+    options.pruning_method = nil
+    return prune.global_unstructured(parameters, class.pruning_method, options)
+  end
   if type(class) ~= "table" or class.compute_mask == nil then
     check.fail("%s: pruning_method must be a pruning method (got %s)", who, type(class))
   end
