@@ -134,31 +134,12 @@ static bool put_renamed(luc_text *text, const luc_names *missing, const luc_name
 
 /* ---- nearest keys ---- */
 
-/* Edit distance: how many letters to change, insert or leave out. */
-static int distance(const char *a, const char *b) {
-  int row[LONGEST + 1], n = (int)strlen(b);
-  for (int j = 0; j <= n; j++) row[j] = j;
-  for (int i = 1; a[i - 1] != '\0'; i++) {
-    int diagonal = row[0];
-    row[0] = i;
-    for (int j = 1; j <= n; j++) {
-      int best = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      if (row[j] + 1 < best) best = row[j] + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      row[j] = best;
-    }
-  }
-  return row[n];
-}
-
 static const char *nearest(const char *name, const luc_names *names) {
   const char *best = NULL;
   size_t length = strlen(name);
   int least = (int)length / 3 + 1;
   for (size_t i = 0; length <= LONGEST && i < names->n; i++) {
-    if (strlen(names->items[i]) > LONGEST) continue;
-    int d = distance(name, names->items[i]);
+    int d = luc__edit_distance(name, names->items[i]);
     if (d >= least) continue;
     least = d;
     best = names->items[i];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/text.h"
+
 /* ORDER TYPE */
 static const char *const type_names[] = {"Tensor",  "IndexTensor", "Operand", "Scalar", "int",
                                          "Dim",     "Index",       "Size",    "Dims",   "float",
@@ -272,32 +274,11 @@ int luc__schema_find(const luc_schema *schema, const char *name) {
   return -1;
 }
 
-/* Levenshtein distance, cut off for names longer than the row. */
-static int edit_distance(const char *a, const char *b) {
-  enum { LONGEST = 40 };
-  int row[LONGEST + 1];
-  int n = (int)strlen(b);
-  if (n > LONGEST) return LONGEST;
-  for (int j = 0; j <= n; j++) row[j] = j;
-  for (int i = 0; a[i]; i++) {
-    int diagonal = row[0];
-    row[0] = i + 1;
-    for (int j = 1; j <= n; j++) {
-      int best = diagonal + (a[i] != b[j - 1]);
-      if (row[j] + 1 < best) best = row[j] + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      diagonal = row[j];
-      row[j] = best;
-    }
-  }
-  return row[n];
-}
-
 const char *luc__schema_closest(const luc_schema *schema, const char *name) {
   const char *closest = NULL;
   int best = (int)strlen(name) / 2 + 1;
   for (int i = 0; i < schema->nparams; i++) {
-    int d = edit_distance(name, schema->params[i].name);
+    int d = luc__edit_distance(name, schema->params[i].name);
     if (d < best) {
       best = d;
       closest = schema->params[i].name;

@@ -2,6 +2,7 @@
  * Capacity doubles; `data` stays NUL-terminated after every write that succeeded. */
 #include "tensor/text.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,4 +101,23 @@ luc_status luc__text_finish(luc_text *text, char **out, size_t *size) {
 
 void luc_text_free(luc_context *ctx, char *text, size_t size) {
   luc__free(ctx, text, size);
+}
+
+int luc__edit_distance(const char *a, const char *b) {
+  enum { LONGEST = 128 };
+  int row[LONGEST + 1], n = (int)strlen(b);
+  if (n > LONGEST) return INT_MAX;
+  for (int j = 0; j <= n; j++) row[j] = j;
+  for (int i = 1; a[i - 1] != '\0'; i++) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int j = 1; j <= n; j++) {
+      int best = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      if (row[j] + 1 < best) best = row[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      row[j] = best;
+    }
+  }
+  return row[n];
 }

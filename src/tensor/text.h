@@ -23,4 +23,7 @@ void luc__text_indented(luc_text *text, const char *string, int spaces);
 luc_status luc__text_finish(luc_text *text, char **out, size_t *size);
 void luc__text_drop(luc_text *text);
 
+/* How many letters to change, insert or leave out to get b from a; INT_MAX if b is too long. */
+int luc__edit_distance(const char *a, const char *b);
+
 #endif
