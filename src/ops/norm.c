@@ -147,29 +147,29 @@ static luc_status batch_backward_formula(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* Hands the gradients that are wanted to parameters 0, weight and bias, and drops the others. */
-static void give_gradients(luc_context *ctx, luc_backward *b, luc_value *grads, int weight,
-                           int bias) {
-  const int params[] = {0, weight, bias};
+/* Hands the results of a backward row that are wanted to parameters 0, weight and the bias after
+ * it, and drops the others. */
+static luc_status call_backward(luc_context *ctx, luc_backward *b, int weight, luc_opid op,
+                                luc_value *args, int nargs) {
+  const int params[] = {0, weight, weight + 1};
+  luc_value grads[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, op, args, nargs, grads));
   for (int i = 0; i < 3; i++) {
     if (luc__needs(b, params[i]))
       b->gin[params[i]] = grads[i].as.tensor;
     else
       luc__value_release(ctx, &grads[i]);
   }
+  return LUC_OK;
 }
 
 luc_status luc__grad_native_batch_norm(luc_context *ctx, luc_backward *b) {
   if (!b->gout[0]) return LUC_OK; /* mean and invstd are results of their own in name only */
   if (luc__recording(ctx)) return batch_backward_formula(ctx, b);
-  luc_value grads[LUC_MAX_RESULTS];
-  LUC_TRY(luc_call(ctx, LUC_OP_native_batch_norm_backward,
-                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1],
-                            luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2]), b->args[5],
-                            b->args[7]),
-                   grads));
-  give_gradients(ctx, b, grads, 1, 2);
-  return LUC_OK;
+  return call_backward(ctx, b, 1, LUC_OP_native_batch_norm_backward,
+                       LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1],
+                                luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2]),
+                                b->args[5], b->args[7]));
 }
 
 static luc_status check_channel(luc_context *ctx, const luc_tensor *input, const char *name,
@@ -378,13 +378,10 @@ static luc_status layer_backward_formula(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_native_layer_norm(luc_context *ctx, luc_backward *b) {
   if (!b->gout[0]) return LUC_OK;
   if (luc__recording(ctx)) return layer_backward_formula(ctx, b);
-  luc_value grads[LUC_MAX_RESULTS];
-  LUC_TRY(luc_call(ctx, LUC_OP_native_layer_norm_backward,
-                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
-                            luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2]), b->args[5]),
-                   grads));
-  give_gradients(ctx, b, grads, 2, 3);
-  return LUC_OK;
+  return call_backward(ctx, b, 2, LUC_OP_native_layer_norm_backward,
+                       LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
+                                luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2]),
+                                b->args[5]));
 }
 
 /* Do input's last dimensions, and the affine tensors, have this shape? */
@@ -489,13 +486,9 @@ static luc_status group_backward_formula(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_native_group_norm(luc_context *ctx, luc_backward *b) {
   if (!b->gout[0]) return LUC_OK;
   if (luc__recording(ctx)) return group_backward_formula(ctx, b);
-  luc_value grads[LUC_MAX_RESULTS];
-  LUC_TRY(luc_call(ctx, LUC_OP_native_group_norm_backward,
-                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
-                            luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2])),
-                   grads));
-  give_gradients(ctx, b, grads, 2, 3);
-  return LUC_OK;
+  return call_backward(ctx, b, 2, LUC_OP_native_group_norm_backward,
+                       LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
+                                luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2])));
 }
 
 /* group_norm(input, num_groups, weight, bias, eps) */
