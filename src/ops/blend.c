@@ -326,8 +326,7 @@ luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out)
 
 LUC_RUN(atan2, FLOAT)
 
-/* g / (x^2 + y^2), times y and times -x. */
-/* At the origin 0, as in newer PyTorch. */
+/* g / (y^2 + x^2), times x and times -y; at the origin 0, as in newer PyTorch. */
 luc_status luc__grad_atan2(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = tensor_at(b, 0), *x = tensor_at(b, 1);
@@ -366,22 +365,4 @@ luc_status luc__run_heaviside(luc_context *ctx, luc_value *args, luc_value *out)
   LUC_CHECK(ctx, x->dtype == values->dtype, LUC_ERR_TYPE, "values is %s, expected %s like input",
             luc__dtype_name(values->dtype), luc__dtype_name(x->dtype));
   return luc__pointwise(ctx, LUC_EW_heaviside, LUC_RULE_SAME, args, NULL, out);
-}
-
-LUC_RUN(xlogy, FLOAT)
-
-luc_status luc__grad_xlogy(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  luc_value x = b->args[0], y = b->args[1], g = luc_v_tensor(b->gout[0]);
-  if (luc__needs(b, 0)) {
-    luc_tensor *whole = of(&f, LUC_OP_xlogy, g, y);
-    luc_tensor *flat = luc__f2(&f, LUC_OP_logical_and, of(&f, LUC_OP_eq, x, luc_v_int(0)),
-                               of(&f, LUC_OP_le, y, luc_v_int(0)));
-    luc__f_keep(&f, luc__f_where(&f, flat, NULL, whole), &b->gin[0]);
-  }
-  if (luc__needs(b, 1)) {
-    luc_tensor *gx = of(&f, LUC_OP_mul, g, x);
-    luc__f_keep(&f, luc__f2(&f, LUC_OP_div, gx, tensor_at(b, 1)), &b->gin[1]);
-  }
-  return luc__f_end(&f, NULL, NULL);
 }

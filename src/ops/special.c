@@ -15,6 +15,7 @@ LUC_RUN(ndtr, FLOAT)
 LUC_RUN(ndtri, FLOAT)
 LUC_RUN(log_ndtr, FLOAT)
 LUC_RUN(entr, FLOAT)
+LUC_RUN(xlogy, FLOAT)
 LUC_RUN(xlog1py, FLOAT)
 LUC_RUN(zeta, FLOAT)
 LUC_RUN(i0, FLOAT)
@@ -162,21 +163,24 @@ static luc_status refuse(luc_context *ctx, luc_backward *b, const char *what) {
   return LUC_OK;
 }
 
-luc_status luc__grad_xlog1py(luc_context *ctx, luc_backward *b) {
+/* Of op, x log(y + more). */
+static luc_status grad_xlog(luc_context *ctx, luc_backward *b, luc_opid op, int more) {
   luc_formula f = luc__formula(ctx);
   luc_value x = b->args[0], y = b->args[1], g = luc_v_tensor(b->gout[0]);
   if (luc__needs(b, 0)) {
     luc_tensor *flat = luc__f2(&f, LUC_OP_logical_and, of(&f, LUC_OP_eq, x, luc_v_int(0)),
-                               of(&f, LUC_OP_le, y, luc_v_int(-1)));
-    luc_tensor *whole = of(&f, LUC_OP_xlog1py, g, y);
-    luc__f_keep(&f, luc__f_where(&f, flat, NULL, whole), &b->gin[0]);
+                               of(&f, LUC_OP_le, y, luc_v_int(-more)));
+    luc__f_keep(&f, luc__f_where(&f, flat, NULL, of(&f, op, g, y)), &b->gin[0]);
   }
   if (luc__needs(b, 1)) {
-    luc_tensor *below = of(&f, LUC_OP_add, y, luc_v_int(1));
+    luc_tensor *below = more ? of(&f, LUC_OP_add, y, luc_v_int(more)) : y.as.tensor;
     luc__f_keep(&f, luc__f2(&f, LUC_OP_div, of(&f, LUC_OP_mul, g, x), below), &b->gin[1]);
   }
   return luc__f_end(&f, NULL, NULL);
 }
+
+LUC_GRAD_BY(xlogy, grad_xlog, LUC_OP_xlogy, 0)
+LUC_GRAD_BY(xlog1py, grad_xlog, LUC_OP_xlog1py, 1)
 
 /* By q: -s zeta(s + 1, q). */
 luc_status luc__grad_zeta(luc_context *ctx, luc_backward *b) {
