@@ -388,25 +388,19 @@ luc_status luc__grad_relu(luc_context *ctx, luc_backward *b) {
   return by_result(ctx, b, LUC_OP_relu_backward);
 }
 
-/* g*y*(1 - y) by g and by y; gg is the gradient of that product. */
-luc_status luc__grad_sigmoid_backward(luc_context *ctx, luc_backward *b) {
+/* Of op: g times what has the slope a - 2y by y, a being `at_zero`; gg is its gradient. */
+static luc_status grad_slope(luc_context *ctx, luc_backward *b, luc_opid op, double at_zero) {
   luc_tensor *gg = b->gout[0], *g = b->args[0].as.tensor, *y = b->args[1].as.tensor;
-  if (luc__needs(b, 0)) LUC_TRY(luc__binary(ctx, LUC_OP_sigmoid_backward, gg, y, &b->gin[0]));
-  if (!luc__needs(b, 1)) return LUC_OK;
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *slope = luc__fs(&f, LUC_OP_add, luc__fs(&f, LUC_OP_mul, y, -2), 1);
-  luc_tensor *both = luc__f2(&f, LUC_OP_mul, gg, g);
-  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, both, slope), &b->gin[1]);
-}
-
-luc_status luc__grad_tanh_backward(luc_context *ctx, luc_backward *b) {
-  luc_tensor *gg = b->gout[0], *g = b->args[0].as.tensor, *y = b->args[1].as.tensor;
-  if (luc__needs(b, 0)) LUC_TRY(luc__binary(ctx, LUC_OP_tanh_backward, gg, y, &b->gin[0]));
+  if (luc__needs(b, 0)) LUC_TRY(luc__binary(ctx, op, gg, y, &b->gin[0]));
   if (!luc__needs(b, 1)) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   luc_tensor *slope = luc__fs(&f, LUC_OP_mul, y, -2), *both = luc__f2(&f, LUC_OP_mul, gg, g);
+  if (at_zero != 0) slope = luc__fs(&f, LUC_OP_add, slope, at_zero);
   return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, both, slope), &b->gin[1]);
 }
+
+LUC_GRAD_BY(sigmoid_backward, grad_slope, LUC_OP_sigmoid_backward, 1) /* g (y - y^2) */
+LUC_GRAD_BY(tanh_backward, grad_slope, LUC_OP_tanh_backward, 0)       /* g (1 - y^2) */
 
 luc_status luc__grad_relu_backward(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;

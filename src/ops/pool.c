@@ -251,19 +251,16 @@ LUC_GRAD_BY(avg_pool_backward, luc__grad_call, LUC_OP_avg_pool, 7)
 
 /* ---- gradients of adaptive average pooling: (x, output_size), (grad, input_size) ---- */
 
-luc_status luc__grad_adaptive_avg_pool(luc_context *ctx, luc_backward *b) {
+/* Each by the other, to the size that the first argument had. */
+static luc_status grad_adaptive(luc_context *ctx, luc_backward *b, luc_opid other) {
   int64_t sizes[LUC_MAX_DIMS];
   int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
-  return luc__op1(ctx, LUC_OP_adaptive_avg_pool_backward, &b->gin[0],
+  return luc__op1(ctx, other, &b->gin[0],
                   LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial)));
 }
 
-luc_status luc__grad_adaptive_avg_pool_backward(luc_context *ctx, luc_backward *b) {
-  int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
-  return luc__op1(ctx, LUC_OP_adaptive_avg_pool, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial)));
-}
+LUC_GRAD_BY(adaptive_avg_pool, grad_adaptive, LUC_OP_adaptive_avg_pool_backward)
+LUC_GRAD_BY(adaptive_avg_pool_backward, grad_adaptive, LUC_OP_adaptive_avg_pool)
 
 /* ---- checks of the public rows ---- */
 
