@@ -237,17 +237,13 @@ luc_status luc__run_matmul(luc_context *ctx, luc_value *args, luc_value *out) {
   return multiply(ctx, args[0].as.tensor, args[1].as.tensor, NULL, 0, 1, out);
 }
 
-luc_status luc__run_mm(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  LUC_TRY(check_ranks(ctx, a, 2, b, 2));
-  return multiply(ctx, a, b, NULL, 0, 1, out);
+static luc_status run_matrix(luc_context *ctx, int ndim, luc_value *args, luc_value *out) {
+  LUC_TRY(check_ranks(ctx, args[0].as.tensor, 2, args[1].as.tensor, ndim));
+  return luc__run_matmul(ctx, args, out);
 }
 
-luc_status luc__run_mv(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  LUC_TRY(check_ranks(ctx, a, 2, b, 1));
-  return multiply(ctx, a, b, NULL, 0, 1, out);
-}
+LUC_RUN_BY(mm, run_matrix, 2)
+LUC_RUN_BY(mv, run_matrix, 1)
 
 static luc_status dot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;

@@ -124,15 +124,16 @@ static luc_status slices(luc_context *ctx, luc_tensor *t, int dim, int n, const 
 
 enum { MOST_PARTS = INT32_MAX / 8 };
 
-/* n parts of `step` each, the last of what is left. */
-static luc_status cut(luc_context *ctx, luc_tensor *t, int dim, int n, int64_t step,
+/* Parts of `step` each, the last of what is left; so many of size 0 if there is nothing. */
+static luc_status cut(luc_context *ctx, luc_tensor *t, int dim, int64_t step, int64_t empty,
                       luc_value *out) {
+  int64_t left = t->sizes[dim], n = left == 0 ? empty : (left - 1) / step + 1;
+  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "too many parts");
   size_t bytes = (size_t)n * sizeof(int64_t);
-  int64_t left = t->sizes[dim], *lengths = luc__alloc(ctx, bytes);
+  int64_t *lengths = luc__alloc(ctx, bytes);
   if (!lengths) return LUC_ERR_MEMORY;
-  for (int i = 0; i < n; i++, left -= lengths[i - 1])
-    lengths[i] = i == n - 1 || step > left ? left : step;
-  luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(t), luc_v_ints(lengths, n), luc_v_int(dim)};
+  for (int64_t i = 0; i < n; i++, left -= lengths[i - 1]) lengths[i] = step > left ? left : step;
+  luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(t), luc_v_ints(lengths, (int)n), luc_v_int(dim)};
   luc_status status = luc_call(ctx, LUC_OP_split_sizes, args, 3, out);
   luc__free(ctx, lengths, bytes);
   return status;
@@ -143,12 +144,9 @@ luc_status luc__run_split(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t step = args[1].as.i;
   int dim;
   LUC_TRY(wrap(ctx, t, args[2].as.i, &dim));
-  int64_t size = t->sizes[dim];
-  LUC_CHECK(ctx, step > 0 || (step == 0 && size == 0), LUC_ERR_VALUE,
+  LUC_CHECK(ctx, step > 0 || (step == 0 && t->sizes[dim] == 0), LUC_ERR_VALUE,
             "expects split_size to be positive, got %lld", (long long)step);
-  int64_t n = size == 0 ? 1 : (size - 1) / step + 1;
-  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "too many parts");
-  return cut(ctx, t, dim, (int)n, step, out);
+  return cut(ctx, t, dim, step, 1, out);
 }
 
 luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -159,9 +157,7 @@ luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, chunks > 0, LUC_ERR_VALUE, "expects `chunks` to be greater than 0, got %lld",
             (long long)chunks);
   int64_t size = t->sizes[dim], step = size / chunks + (size % chunks != 0);
-  int64_t n = size == 0 ? chunks : (size - 1) / step + 1;
-  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "too many parts");
-  return cut(ctx, t, dim, (int)n, step, out);
+  return cut(ctx, t, dim, step, chunks, out);
 }
 
 /* n parts whose sizes differ by at most one, the longer first. */
