@@ -179,7 +179,7 @@ static luc_status begin_inflating(luc_reader *r) {
   return r->gzipped ? LUC_OK : LUC_ERR_MEMORY;
 }
 
-luc_status luc__reader_open(luc_input input, bool gunzip, luc_reader **out) {
+luc_status luc__reader_open(luc_input input, luc_reader **out) {
   luc_context *ctx = input.ctx;
   unsigned char first[2];
   luc_status status = LUC_ERR_MEMORY;
@@ -190,7 +190,7 @@ luc_status luc__reader_open(luc_input input, bool gunzip, luc_reader **out) {
     return status;
   }
   r->input = input;
-  if (!gunzip || input.size < 2) return LUC_OK;
+  if (input.size < 2) return LUC_OK;
   LUC_GO(luc__input_read(&r->input, 0, first, 2));
   if (first[0] == 0x1f && first[1] == 0x8b) LUC_GO(begin_inflating(r));
   return LUC_OK;

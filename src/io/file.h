@@ -48,9 +48,9 @@ void luc__input_unmap(void *n, void *data);
 
 typedef struct luc_reader luc_reader;
 
-/* Reads an input, which it takes over, from its beginning on. With `gunzip`, gzipped bytes are
- * recognized by the first two. */
-luc_status luc__reader_open(luc_input input, bool gunzip, luc_reader **out);
+/* Reads an input, which it takes over, from its beginning on. Gzipped bytes are recognized by the
+ * first two. */
+luc_status luc__reader_open(luc_input input, luc_reader **out);
 /* The next n bytes; an early end is LUC_ERR_IO. */
 luc_status luc__reader_read(luc_reader *reader, void *to, size_t n);
 /* Fails unless everything has been read (a gzip checksum is verified here). */

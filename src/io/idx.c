@@ -52,7 +52,7 @@ luc_status luc__idx_read(luc_input input, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
   luc_status status;
   *out = NULL;
-  LUC_TRY(luc__reader_open(input, true, &reader));
+  LUC_TRY(luc__reader_open(input, &reader));
   LUC_GO(read_header(ctx, reader, &dtype, &ndim, sizes));
   LUC_GO(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
   LUC_GO(luc__reader_read(reader, t->data, (size_t)t->numel * luc__dtype_size(dtype)));
