@@ -4,6 +4,7 @@
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
+local region = require "lucerna.region"
 local scoped = require "lucerna.scoped"
 local shape_text = require "lucerna.shape_text"
 local is_tensor, set_mode = core.is_tensor, core._set_mode
@@ -82,10 +83,8 @@ end
 
 -- ---- looking for NaN ----
 
-local function detect(who, mode, f, ...)
-  if f == nil then return set_mode(nil, nil, mode) end
-  check.callable(who, "f", f)
-  return scoped(function() return set_mode(nil, nil, mode) end, f, ...)
+local function detect(who, mode, ...)
+  return region(who, function() return set_mode(nil, nil, mode) end, ...)
 end
 
 --- set_detect_anomaly(mode, f, ...): with true, a backward pass stops where a gradient becomes NaN,

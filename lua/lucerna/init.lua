@@ -4,7 +4,7 @@
 
 local core = require "lucerna.core"
 local check = require "lucerna.check"
-local scoped = require "lucerna.scoped"
+local region = require "lucerna.region"
 
 local lucerna = { _VERSION = "lucerna " .. core._version }
 
@@ -86,31 +86,24 @@ local function recorded() return set_mode(true) end
 local function inferred() return set_mode(false, true) end
 local function uninferred() return set_mode(true, false) end
 
--- With a function: calls it in the mode. Without: sets the mode.
-local function with_mode(who, enter, f, ...)
-  if f == nil then return enter() end
-  check.callable(who, "f", f)
-  return scoped(enter, f, ...)
-end
-
 --- no_grad(f, ...) runs f without recording; `local _ <close> = no_grad()` does it for a block.
 -- A mode belongs to the whole program: a block in a coroutine that yields leaves it on for all
 -- until it ends, as a `with` does in a generator of Python's; no_grad(f) puts it back meanwhile.
-function lucerna.no_grad(f, ...) return with_mode("no_grad", unrecorded, f, ...) end
+function lucerna.no_grad(f, ...) return region("no_grad", unrecorded, f, ...) end
 
 --- enable_grad(f, ...) records even inside no_grad.
-function lucerna.enable_grad(f, ...) return with_mode("enable_grad", recorded, f, ...) end
+function lucerna.enable_grad(f, ...) return region("enable_grad", recorded, f, ...) end
 
 --- set_grad_enabled(on, f, ...): either of the two.
 function lucerna.set_grad_enabled(on, f, ...)
   check.boolean("set_grad_enabled", "mode", on)
-  return with_mode("set_grad_enabled", on and recorded or unrecorded, f, ...)
+  return region("set_grad_enabled", on and recorded or unrecorded, f, ...)
 end
 
 --- inference_mode(f, ...): no_grad for tensors that will never be differentiated.
 function lucerna.inference_mode(f, ...)
-  if type(f) ~= "boolean" then return with_mode("inference_mode", inferred, f, ...) end
-  return with_mode("inference_mode", f and inferred or uninferred, ...)
+  if type(f) ~= "boolean" then return region("inference_mode", inferred, f, ...) end
+  return region("inference_mode", f and inferred or uninferred, ...)
 end
 
 for _, part in ipairs { "lucerna.autocast", "lucerna.composites", "lucerna.legacy" } do

@@ -2,18 +2,11 @@
 
 local core = require "lucerna.core"
 local check = require "lucerna.check"
-local scoped = require "lucerna.scoped"
+local region = require "lucerna.region"
 
 local graph = {}
 
 local refused, regions = nil, 0 -- disable_saved_tensors_hooks' message; hooks that are in force
-
--- With a function: calls it in the region. Without: enters and returns what ends the region.
-local function region(who, enter, f, ...)
-  if f == nil then return enter() end
-  check.callable(who, "f", f)
-  return scoped(enter, f, ...)
-end
 
 -- A guard whose end is `leave`, once.
 local function guard(leave)

@@ -7,7 +7,7 @@ local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local core = require("lucerna.core").nn
 local arguments = require "lucerna.arguments"
-local scoped = require "lucerna.scoped"
+local region = require "lucerna.region"
 local check = require "lucerna.nn.utils.check"
 local register = require("lucerna.nn.utils.computed").register
 
@@ -208,11 +208,9 @@ end
 
 --- cached(f, ...) runs f; until it ends, parametrized tensors are computed once and kept (not
 -- while f has yielded). `local _ <close> = cached()` does it for the rest of a block.
-function parametrize.cached(f, ...)
+function parametrize.cached(...)
   local values = cache and cache.values or {}
-  if f == nil then return enter(values) end
-  check.callable("cached", "f", f)
-  return scoped(function() return enter(values) end, f, ...)
+  return region("cached", function() return enter(values) end, ...)
 end
 
 -- ---- classes ----
