@@ -207,12 +207,12 @@ function Distribution:enumerate_support(...)
   return self:_enumerate(expand ~= false)
 end
 
--- Lays values along a new first dimension, in front of the batch's.
+-- Lays values, of event_shape each, along a new first dimension, in front of the batch's.
 function base.enumerated(self, values, expand)
-  local ones = {}
+  local n, ones = {values:size(1)}, {}
   for i = 1, #self.batch_shape do ones[i] = 1 end
-  values = values:view(join({-1}, ones))
-  return expand and values:expand(join({-1}, self.batch_shape)) or values
+  values = values:view(join(n, ones, self.event_shape))
+  return expand and values:expand(join(n, self.batch_shape, self.event_shape)) or values
 end
 
 for _, name in ipairs {"mean", "mode", "variance"} do
@@ -226,6 +226,7 @@ function Distribution.getters:stddev() return self.variance:sqrt() end
 --- `probs` and `logits`, of which one is given and the other computed when it is first read, so
 -- that gradients flow through it even if that happens inside no_grad.
 function base.probs_or_logits(class, is_binary)
+  function class.getters:param_shape() return self[self._given].shape end
   function class.getters:probs()
     self.probs = lucerna.enable_grad(tools.logits_to_probs, self.logits, is_binary)
     return self.probs
@@ -243,6 +244,13 @@ function base.one_of(who, probs, logits)
   end
   if probs ~= nil then return "probs", probs end
   return "logits", logits
+end
+
+--- Sets the one of probs and logits that is given in self, and returns its shape.
+function base.set_one(self, who, probs, logits)
+  local name, value = base.one_of(who, probs, logits)
+  self[name], self._given = tools.broadcast(who, {name}, value), name
+  return self[name].shape
 end
 
 local function set(self, names, k, value, ...)

@@ -31,19 +31,15 @@ end
 function Class:__init(...)
   local probs, logits, lims, validate_args =
     arguments("ContinuousBernoulli", {"probs", "logits", "lims", "validate_args"}, ...)
-  local name, value = base.one_of("ContinuousBernoulli", probs, logits)
+  local shape = base.set_one(self, "ContinuousBernoulli", probs, logits)
   self._lims = lims or {0.499, 0.501}
   if type(self._lims) ~= "table" or type(self._lims[1]) ~= "number"
     or type(self._lims[2]) ~= "number" then
     tools.fail("ContinuousBernoulli: lims must be two numbers (got %s)", type(lims))
   end
-  self[name] = tools.broadcast("ContinuousBernoulli", {name}, value)
-  self._given = name
-  base.Distribution.__init(self, self[name].shape, {}, validate_args)
-  if name == "probs" then self.probs = tools.clamp_probs(self.probs) end
+  base.Distribution.__init(self, shape, {}, validate_args)
+  if probs ~= nil then self.probs = tools.clamp_probs(self.probs) end
 end
-
-function Class.getters:param_shape() return self[self._given].shape end
 
 -- Where the formulas hold; and probabilities that are safe to put into them everywhere.
 local function stable(self)

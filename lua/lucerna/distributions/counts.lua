@@ -51,7 +51,6 @@ function Binomial:__init(...)
   Distribution.__init(self, given.shape, {}, validate_args)
 end
 
-function Binomial.getters:param_shape() return self[self._given].shape end
 function Binomial.getters:support() return constraints.integer_interval(0, self.total_count) end
 function Binomial.getters:mean() return self.total_count * self.probs end
 function Binomial.getters:variance() return self.total_count * self.probs * (1 - self.probs) end
@@ -89,10 +88,8 @@ function Binomial:entropy()
 end
 
 function Binomial:_enumerate(expand)
-  local given = self[self._given]
-  local values = lucerna.arange(same_count(self, "enumerate_support") + 1,
-    {dtype = given.dtype, device = given.device})
-  return base.enumerated(self, values, expand)
+  local n = same_count(self, "enumerate_support") + 1
+  return base.enumerated(self, lucerna.arange(n, tools.like(self[self._given])), expand)
 end
 
 -- ---- Geometric ----
@@ -109,9 +106,7 @@ base.probs_or_logits(Geometric, true)
 function Geometric:__init(...)
   local probs, logits, validate_args =
     arguments("Geometric", {"probs", "logits", "validate_args"}, ...)
-  local name, value = base.one_of("Geometric", probs, logits)
-  self[name] = tools.broadcast("Geometric", {name}, value)
-  Distribution.__init(self, self[name].shape, {}, validate_args)
+  Distribution.__init(self, base.set_one(self, "Geometric", probs, logits), {}, validate_args)
   if self._validate_args and probs ~= nil and not self.probs:gt(0):all():item() then
     tools.fail("Geometric: Expected parameter probs (Tensor of shape %s) of distribution %s to be "
       .. "positive but found invalid values: %s", tools.tuple(self.probs.shape), self,
@@ -125,7 +120,7 @@ function Geometric.getters:variance() return (1 / self.probs - 1) / self.probs e
 
 function Geometric:_sample(sample_shape)
   local shape = self:_extended_shape(sample_shape)
-  local u = lucerna.rand(shape, {dtype = self.probs.dtype, device = self.probs.device})
+  local u = lucerna.rand(shape, tools.like(self.probs))
   u = u:clamp(lucerna.finfo(u.dtype).tiny)
   return (u:log() / (-self.probs):log1p()):floor()
 end

@@ -24,13 +24,9 @@ base.probs_or_logits(Bernoulli, true)
 function Bernoulli:__init(...)
   local probs, logits, validate_args =
     arguments("Bernoulli", {"probs", "logits", "validate_args"}, ...)
-  local name, value = base.one_of("Bernoulli", probs, logits)
-  self[name] = tools.broadcast("Bernoulli", {name}, value)
-  self._given = name
-  Distribution.__init(self, self[name].shape, {}, validate_args)
+  Distribution.__init(self, base.set_one(self, "Bernoulli", probs, logits), {}, validate_args)
 end
 
-function Bernoulli.getters:param_shape() return self[self._given].shape end
 function Bernoulli.getters:mean() return self.probs end
 function Bernoulli.getters:variance() return self.probs * (1 - self.probs) end
 
@@ -54,9 +50,7 @@ function Bernoulli:_log_prob(value) return -cross_entropy(self.logits, value) en
 function Bernoulli:entropy() return cross_entropy(self.logits, self.probs) end
 
 function Bernoulli:_enumerate(expand)
-  local given = self[self._given]
-  local values = lucerna.arange(2, {dtype = given.dtype, device = given.device})
-  return base.enumerated(self, values, expand)
+  return base.enumerated(self, lucerna.arange(2, tools.like(self[self._given])), expand)
 end
 
 -- ---- Categorical ----
@@ -92,13 +86,10 @@ function Categorical:__init(...)
   Distribution.__init(self, tools.first(self.param_shape, -1), {}, validate_args)
 end
 
-function Categorical.getters:param_shape() return self[self._given].shape end
 function Categorical.getters:support() return constraints.integer_interval(1, self._num_events) end
 
 local function not_a_number(self)
-  local given = self[self._given]
-  return lucerna.full(self:_extended_shape(), lucerna.nan,
-    {dtype = given.dtype, device = given.device})
+  return lucerna.full(self:_extended_shape(), lucerna.nan, tools.like(self[self._given]))
 end
 
 Categorical.getters.mean, Categorical.getters.variance = not_a_number, not_a_number
@@ -182,12 +173,7 @@ function OneHot:_log_prob(value) return self._categorical:log_prob(value:argmax(
 function OneHot:entropy() return self._categorical:entropy() end
 
 function OneHot:_enumerate(expand)
-  local n = self.event_shape[1]
-  local values = lucerna.eye(n, {dtype = self.probs.dtype, device = self.probs.device})
-  local ones = {}
-  for i = 1, #self.batch_shape do ones[i] = 1 end
-  values = values:view(join({n}, ones, {n}))
-  return expand and values:expand(join({n}, self.batch_shape, {n})) or values
+  return base.enumerated(self, lucerna.eye(self.event_shape[1], tools.like(self.probs)), expand)
 end
 
 --- OneHotCategoricalStraightThrough(probs, logits, validate_args): the same with rsample, whose

@@ -12,6 +12,7 @@ local tools = require "lucerna.distributions.tools"
 
 local fail, join, first = tools.fail, tools.join, tools.first
 local half_log_det, mahalanobis, solve = normal.half_log_det, normal.mahalanobis, normal.solve
+local lazily = normal.lazily
 
 local M = {}
 
@@ -45,7 +46,7 @@ end
 
 local function plus_identity(matrices)
   local n = matrices:size(-1)
-  return matrices + lucerna.eye(n, {dtype = matrices.dtype, device = matrices.device})
+  return matrices + lucerna.eye(n, tools.like(matrices))
 end
 
 function LowRank:__init(...)
@@ -62,28 +63,19 @@ function LowRank:__init(...)
   self._capacitance = lucerna.linalg.cholesky(plus_identity(self._wt_dinv:matmul(factor)))
 end
 
-local function full(self, x, n) return x:expand(join(self.batch_shape, tools.last(x.shape, n))) end
+lazily(LowRank, "variance", 1, function(self) return (self._w ^ 2):sum(-1) + self._d end)
 
-local function lazily(name, n, compute)
-  LowRank.getters[name] = function(self)
-    self[name] = full(self, lucerna.enable_grad(compute, self), n)
-    return self[name]
-  end
-end
-
-lazily("variance", 1, function(self) return (self._w ^ 2):sum(-1) + self._d end)
-
-lazily("scale_tril", 2, function(self) -- of a matrix whose eigenvalues are at least 1
+lazily(LowRank, "scale_tril", 2, function(self) -- of a matrix whose eigenvalues are at least 1
   local root = self._d:sqrt():unsqueeze(-1)
   local scaled = self._w / root
   return root * lucerna.linalg.cholesky(plus_identity(scaled:matmul(scaled.mT)))
 end)
 
-lazily("covariance_matrix", 2, function(self)
+lazily(LowRank, "covariance_matrix", 2, function(self)
   return self._w:matmul(self._w.mT) + self._d:diag_embed()
 end)
 
-lazily("precision_matrix", 2, function(self)
+lazily(LowRank, "precision_matrix", 2, function(self)
   local a = solve(self._capacitance, self._wt_dinv)
   return self._d:reciprocal():diag_embed() - a.mT:matmul(a)
 end)
@@ -150,7 +142,7 @@ end)
 
 kl.register_kl(LowRank, normal.MultivariateNormal, function(p, q)
   check_events(p, q, "(Low Rank) Multivariate Normals")
-  local lower = normal.full(q, q._factor)
+  local lower = q.scale_tril
   local trace = trace_square(solve(lower, p.cov_factor))
     + trace_square(solve(lower, p.cov_diag:sqrt():diag_embed()))
   return divergence(p, half_log_det(q._factor) * 2 - log_det(p), trace,

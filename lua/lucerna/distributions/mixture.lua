@@ -183,7 +183,7 @@ function NegativeBinomial:__init(...)
   local name, value = base.one_of("NegativeBinomial", probs, logits)
   local count, given =
     tools.broadcast("NegativeBinomial", {"total_count", name}, total_count, value)
-  self.total_count, self[name] = count:to(given.dtype), given
+  self.total_count, self[name], self._given = count:to(given.dtype), given, name
   Distribution.__init(self, given.shape, {}, validate_args)
 end
 

@@ -26,7 +26,7 @@ Normal.support, Normal.has_rsample = constraints.real_vector, true
 local function solve(lower, x) return lucerna.linalg.solve_triangular(lower, x, {upper = false}) end
 
 local function identity(like)
-  return lucerna.eye(like:size(-1), {dtype = like.dtype, device = like.device})
+  return lucerna.eye(like:size(-1), tools.like(like))
 end
 
 -- The factor of the inverse of a matrix, by that of the matrix turned around.
@@ -78,26 +78,24 @@ function Normal:__init(...)
   self._factor = M.factor_of(name, matrix)
 end
 
-local function full(self, matrix)
-  return matrix:expand(join(self.batch_shape, tools.last(matrix.shape, 2)))
-end
-
-local function lazily(class, name, compute)
+--- A getter that computes what it gets, n dimensions of it its own, once for all of the batch.
+function M.lazily(class, name, n, compute)
   class.getters[name] = function(self)
-    self[name] = full(self, lucerna.enable_grad(compute, self._factor))
+    local value = lucerna.enable_grad(compute, self)
+    self[name] = value:expand(join(self.batch_shape, tools.last(value.shape, n)))
     return self[name]
   end
 end
 
 -- The three matrices of a class whose objects have _factor.
 function M.matrix_getters(class)
-  lazily(class, "scale_tril", function(lower) return lower end)
-  lazily(class, "covariance_matrix", function(lower)
-    return lower:matmul(lower:transpose(-2, -1))
+  M.lazily(class, "scale_tril", 2, function(self) return self._factor end)
+  M.lazily(class, "covariance_matrix", 2, function(self)
+    return self._factor:matmul(self._factor.mT)
   end)
-  lazily(class, "precision_matrix", function(lower)
-    local inverse = solve(lower, identity(lower))
-    return inverse:transpose(-2, -1):matmul(inverse)
+  M.lazily(class, "precision_matrix", 2, function(self)
+    local inverse = solve(self._factor, identity(self._factor))
+    return inverse.mT:matmul(inverse)
   end)
 end
 
@@ -141,13 +139,13 @@ kl.register_kl(Normal, Normal, function(p, q)
     fail("kl_divergence: KL-divergence between two Multivariate Normals with different event "
       .. "shapes cannot be computed")
   end
-  local ratio = solve(full(q, q._factor), full(p, p._factor))
+  local ratio = solve(q.scale_tril, p.scale_tril)
   local trace = tools.sum_rightmost(ratio ^ 2, 2)
-  local squared = mahalanobis(full(q, q._factor), q.loc - p.loc)
+  local squared = mahalanobis(q.scale_tril, q.loc - p.loc)
   return half_log_det(q._factor) - half_log_det(p._factor)
     + (trace + squared - p.event_shape[1]) * 0.5
 end)
 
-M.full, M.half_log_det, M.mahalanobis, M.solve = full, half_log_det, mahalanobis, solve
+M.half_log_det, M.mahalanobis, M.solve = half_log_det, mahalanobis, solve
 
 return M

@@ -32,7 +32,7 @@ end
 
 --- Standard normal values of a shape, of like's dtype.
 local function standard_normal(shape, like)
-  return lucerna.randn(shape, {dtype = like.dtype, device = like.device})
+  return lucerna.randn(shape, tools.like(like))
 end
 M.standard_normal = standard_normal
 
@@ -138,7 +138,7 @@ function Uniform.getters:stddev() return (self.high - self.low) / math.sqrt(12) 
 
 function Uniform:_rsample(sample_shape)
   local shape = self:_extended_shape(sample_shape)
-  local draws = lucerna.rand(shape, {dtype = self.low.dtype, device = self.low.device})
+  local draws = lucerna.rand(shape, tools.like(self.low))
   return self.low + draws * (self.high - self.low)
 end
 

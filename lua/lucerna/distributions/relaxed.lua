@@ -16,7 +16,7 @@ local Distribution = base.Distribution
 local M = {}
 
 local function clamped_uniform(shape, like)
-  return tools.clamp_probs(lucerna.rand(shape, {dtype = like.dtype, device = like.device}))
+  return tools.clamp_probs(lucerna.rand(shape, tools.like(like)))
 end
 
 local function of_base(name) return function(self) return self.base_dist[name] end end
@@ -27,7 +27,7 @@ local function as_tensor(who, temperature, like)
   if type(temperature) ~= "number" then
     tools.fail("%s: temperature must be a Tensor or a number (got %s)", who, type(temperature))
   end
-  return lucerna.tensor(temperature, {dtype = like.dtype, device = like.device})
+  return lucerna.tensor(temperature, tools.like(like))
 end
 
 local NAMES = {"temperature", "probs", "logits", "validate_args"}
@@ -41,10 +41,9 @@ Logits.support, Logits.has_rsample = constraints.real, true
 base.probs_or_logits(Logits, true)
 
 function Logits:__init(temperature, probs, logits)
-  local name, value = base.one_of("RelaxedBernoulli", probs, logits)
-  self[name] = tools.broadcast("RelaxedBernoulli", {name}, value)
-  self.temperature = as_tensor("RelaxedBernoulli", temperature, self[name])
-  Distribution.__init(self, self[name].shape)
+  local shape = base.set_one(self, "RelaxedBernoulli", probs, logits)
+  self.temperature = as_tensor("RelaxedBernoulli", temperature, self[self._given])
+  Distribution.__init(self, shape)
 end
 
 function Logits:_rsample(sample_shape)

@@ -16,6 +16,9 @@ tools.written = setmetatable({}, {__mode = "k"})
 --- What a value is, for messages.
 tools.kind = core.nn.kind_name
 
+--- Options for a tensor like t.
+function tools.like(t) return {dtype = t.dtype, device = t.device} end
+
 --- Array tables one after another.
 function tools.join(...)
   local all = {}
@@ -85,8 +88,7 @@ function tools.broadcast(who, names, ...)
       tools.fail("%s: %s must be a Tensor or a number (got %s)", who, name, type(value))
     end
   end
-  local options = like and {dtype = like.dtype, device = like.device}
-    or {dtype = lucerna.get_default_dtype()}
+  local options = like and tools.like(like) or {dtype = lucerna.get_default_dtype()}
   for i in ipairs(names) do
     if type(values[i]) == "number" then values[i] = lucerna.tensor(values[i], options) end
   end

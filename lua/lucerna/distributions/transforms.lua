@@ -252,7 +252,7 @@ Stick.bijective = true
 
 -- log(n), …, log(1): what makes zeros the middle of the simplex.
 local function offsets(x, n)
-  return lucerna.arange(n, 0, -1, {dtype = x.dtype, device = x.device}):log()
+  return lucerna.arange(n, 0, -1, tools.like(x)):log()
 end
 
 local function padded(x, sizes)
