@@ -56,10 +56,12 @@ local function version_of(local_metadata)
   return math.tointeger(version) or -1
 end
 
-local function entries(state)
+-- What stands under prefix, but for the name `except`.
+local function entries(state, prefix, except)
   local names, values = {}, {}
   for name, value in pairs(state) do
-    if type(name) == "string" and name ~= "_metadata" then
+    local own = type(name) == "string" and name:sub(1, #prefix) == prefix
+    if own and name ~= except and name ~= "_metadata" then
       names[#names + 1], values[#values + 1] = name, value
     end
   end
@@ -69,7 +71,7 @@ end
 -- Calls a hook of C code, which sees the core's kind of state, and does to state what it did.
 local function call_c(self, id, prefix, keep_vars, version, state, missing, unexpected, errors)
   local names, values
-  if state then names, values = entries(state) end
+  if state then names, values = entries(state, "") end
   local new, tensors = core._call_state_hook(self, id, prefix, keep_vars, version, names, values,
     missing, unexpected, errors)
   if not new then return end
@@ -254,18 +256,6 @@ local function append(list, more)
   for _, item in ipairs(more) do list[#list + 1] = item end
 end
 
--- What stands under prefix, without the extra state.
-local function below(state, prefix)
-  local names, values = {}, {}
-  for name, value in pairs(state) do
-    local own = type(name) == "string" and name:sub(1, #prefix) == prefix
-    if own and name ~= prefix .. EXTRA and name ~= "_metadata" then
-      names[#names + 1], values[#values + 1] = name, value
-    end
-  end
-  return names, values
-end
-
 --- _load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys,
 -- unexpected_keys, error_msgs): loads m's own entries, those under prefix. Overridden to take up
 -- old checkpoints: change state_dict, a copy, then call the parent's.
@@ -280,7 +270,7 @@ function methods:_load_from_state_dict(state_dict, prefix, local_metadata, stric
         unexpected_keys, error_msgs)
     end
   end
-  local names, values = below(state_dict, prefix)
+  local names, values = entries(state_dict, prefix, prefix .. EXTRA)
   local missing, unexpected, errors = core._load_own(self, names, values, prefix,
     version_of(local_metadata), local_metadata.assign_to_params_buffers)
   append(error_msgs, errors)
