@@ -170,6 +170,23 @@ end
 
 -- ---- Jacobians ----
 
+-- The function that jacrev and jacfwd return. begin_rows(call) returns what gives the Jacobian of
+-- output k with respect to every x.
+local function jacobian(who, f, argnums, has_aux, begin_rows)
+  return function(...)
+    local args = table.pack(...)
+    local places, single = read_argnums(who, argnums or 1, args.n)
+    local call = begin(who, f, args, places, has_aux)
+    local row_of, k = begin_rows(call), 0
+    local result = tree.map(function()
+      k = k + 1
+      return deal(call, row_of(k), single)
+    end, call.output)
+    if has_aux then return result, call.aux end
+    return result
+  end
+end
+
 --- jacrev(func, argnums, {has_aux=, chunk_size=}) -> a function that returns the Jacobian of func
 -- with respect to its arguments at argnums: for an output and an input a tensor of both their
 -- shapes; tables of them where there are several. Reverse mode: vmap over vjp, chunk_size rows at a
@@ -177,18 +194,9 @@ end
 function transforms.jacrev(f, ...)
   local argnums, has_aux, chunk_size = reader("jacrev", { "argnums", "has_aux", "chunk_size" }, f,
     ...)
-  return function(...)
-    local args = table.pack(...)
-    local places, single = read_argnums("jacrev", argnums or 1, args.n)
-    local call = begin("jacrev", f, args, places, has_aux)
-    local k = 0
-    local jacobian = tree.map(function()
-      k = k + 1
-      return deal(call, call_of.rows_of(call, k, chunk_size), single)
-    end, call.output)
-    if has_aux then return jacobian, call.aux end
-    return jacobian
-  end
+  return jacobian("jacrev", f, argnums, has_aux, function(call)
+    return function(k) return call_of.rows_of(call, k, chunk_size) end
+  end)
 end
 
 --- jacfwd(func, argnums, has_aux, {randomness=}) -> the same as jacrev, column by column: vmap over
@@ -196,22 +204,16 @@ end
 function transforms.jacfwd(f, ...)
   local argnums, has_aux, randomness = reader("jacfwd", { "argnums", "has_aux", "randomness" }, f,
     ...)
-  return function(...)
-    local args = table.pack(...)
-    local places, single = read_argnums("jacfwd", argnums or 1, args.n)
-    local call = begin("jacfwd", f, args, places, has_aux)
+  return jacobian("jacfwd", f, argnums, has_aux, function(call)
+    local columns = {}
     call_of.prepare_push(call)
-    local columns, o = {}, 0
-    for k in ipairs(call.xs) do columns[k] = call_of.columns_of(call, k, randomness or "error") end
-    local jacobian = tree.map(function()
-      o = o + 1
+    for i in ipairs(call.xs) do columns[i] = call_of.columns_of(call, i, randomness or "error") end
+    return function(k)
       local row = {}
-      for k in ipairs(call.xs) do row[k] = columns[k][o] end
-      return deal(call, row, single)
-    end, call.output)
-    if has_aux then return jacobian, call.aux end
-    return jacobian
-  end
+      for i in ipairs(call.xs) do row[i] = columns[i][k] end
+      return row
+    end
+  end)
 end
 
 --- hessian(func, argnums) -> a function that returns the second derivatives of func: the Jacobian
