@@ -171,7 +171,7 @@ static luc_status take_dims(luc_context *ctx, const luc_value *v, const luc_tens
   return LUC_OK;
 }
 
-/* tensordot(a, b, dims_a, dims_b) */
+/* tensordot(a, b, dims): the dims of a, then as many of b. */
 luc_status luc__run_tensordot_pair(luc_context *ctx, luc_value *args, luc_value *out) {
   const int64_t *dims = args[2].as.ints;
   int n = args[2].n / 2;
