@@ -4,6 +4,7 @@
  * own storage, which is nearly every one, dies without an atomic operation. */
 #include "tensor/tensor.h"
 
+#include <stddef.h>
 #include <string.h>
 
 enum { VIEW_FLAGS = LUC_TF_UNTRACKED | LUC_TF_INFERENCE }; /* what a view takes from its base */
@@ -110,7 +111,7 @@ static void drop_block(luc_context *ctx, luc_heap *heap, luc_tensor *t) {
 void luc__storage_release(luc_context *ctx, luc_storage *s) {
   if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
   free_data(ctx, s);
-  drop_block(ctx, s->heap, s->block);
+  drop_block(ctx, s->heap, (luc_tensor *)((char *)s - offsetof(luc_tensor, own)));
 }
 
 /* ---- making tensors ---- */
@@ -142,7 +143,6 @@ static void use_own(luc_context *ctx, luc_tensor *t, uint8_t kind, void *data, s
   s->heap = ctx->heap;
   s->release = NULL;
   s->release_ud = NULL;
-  s->block = t;
   s->kind = kind;
   atomic_init(&t->own.holds, 2);
   t->storage = s;

@@ -26,15 +26,14 @@ typedef struct luc_rows {
 
 typedef struct luc_storage {
   atomic_int refs;
+  atomic_int holds; /* of the tensor it is part of: 1 while that lives, 1 while this is in use */
   uint32_t version; /* bumped by every in-place write; views share it */
+  uint8_t kind;     /* LUC_DATA_* */
+  luc_heap *heap;   /* owner of data and of the block, so that any context can free them */
   char *data;
   size_t nbytes;
-  luc_heap *heap;           /* owner of data and of block, so that any context can free them */
-  luc_release_fn release;   /* for the host's memory; may be NULL */
-  void *release_ud;         /* of LUC_DATA_ROWS: the luc_rows */
-  struct luc_tensor *block; /* the tensor this storage is embedded in */
-  atomic_int holds;         /* of the block: 1 while its tensor lives, 1 while this is in use */
-  uint8_t kind;             /* LUC_DATA_* */
+  luc_release_fn release; /* for the host's memory; may be NULL */
+  void *release_ud;       /* of LUC_DATA_ROWS: the luc_rows */
 } luc_storage;
 
 /* What autograd keeps of a tensor; made when first needed (autograd/graph.h knows the insides). */
@@ -51,22 +50,24 @@ enum {
   LUC_TF_UNINITIALIZED = 128 /* has a dtype, but no shape yet */
 };
 
+/* In the order of use, for the cache: all that a tensor's end reads is in its first 64 bytes, and
+ * what is beyond the second dimension apart. */
 struct luc_tensor {
   int32_t refs;
   uint8_t dtype; /* luc_dtype */
   uint8_t ndim;
-  bool requires_grad : 1; /* leaf that collects a gradient, or result of recorded operators */
-  bool from_one : 1;      /* holds positions that count from 1: see luc__index_as_given */
-  uint8_t flags;          /* LUC_TF_* */
+  bool requires_grad : 1;   /* leaf that collects a gradient, or result of recorded operators */
+  bool from_one : 1;        /* holds positions that count from 1: see luc__index_as_given */
+  uint8_t flags;            /* LUC_TF_* */
+  luc_meta *meta;           /* NULL for most tensors */
+  struct luc_tensor *inner; /* of a batched tensor (see luc__tensor_batched); else NULL */
   luc_storage *storage;
-  char *data;     /* storage->data + offset in bytes */
-  int64_t offset; /* in elements */
+  luc_storage own; /* in use by a tensor that is no view, and by the views of it */
+  char *data;      /* storage->data + offset in bytes */
+  int64_t offset;  /* in elements */
   int64_t numel;
-  luc_meta *meta; /* NULL for most tensors */
   int64_t sizes[LUC_MAX_DIMS];
   int64_t strides[LUC_MAX_DIMS]; /* in elements; may be 0, or negative inside operators (flip) */
-  luc_storage own;               /* in use by a tensor that is no view, and by the views of it */
-  struct luc_tensor *inner;      /* of a batched tensor (see luc__tensor_batched); else NULL */
   _Alignas(64) char inl[LUC_INLINE_BYTES]; /* data; of a batched tensor, its level */
 };
 
