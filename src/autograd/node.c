@@ -67,7 +67,7 @@ void luc__node_forget(luc_context *ctx, luc_node *node) {
 }
 
 static void node_free(luc_context *ctx, luc_node *node) {
-  luc__node_forget(ctx, node);
+  if (!node->released) luc__node_forget(ctx, node);
   luc__hooks_free(ctx, node->hooks);
   for (int i = 0; i < node->nslots + node->nlist; i++) luc__edge_release(ctx, &node->edges[i]);
   luc__free(ctx, node, node->size);
