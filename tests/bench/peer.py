@@ -240,21 +240,14 @@ def tail_without_collector():
     with_mlp(tail_of)
 
 
-def tail_without_machine(call):
-    median = times_of(call)[29999]
-    loop = range(int(40 * median / times_of(lambda: sum(range(40)))[29999]))
-    tails = []
-    for _ in range(11):
-        machine, times = times_of(lambda: sum(loop)), times_of(call)
-        interrupted = sum(t > 5 * machine[29999] for t in machine)
-        tails.append(times[59993 - interrupted] / times[29999])
-    print(sorted(tails)[5])
-
-
 def tail_of_least(call):
-    gc.disable()
     least = sorted(map(min, zip(*(times_in_order(call) for _ in range(11)))))
     print(least[59993] / least[29999])
+
+
+def tail_of_least_without_collector():
+    gc.disable()
+    with_mlp(tail_of_least)
 
 
 def tail_of_machine():
@@ -290,8 +283,8 @@ PROCESSES = {
     "the same, over that of the library, the net and its data": resnet_peak_over,
     "MLP 16-64-64-4, 60,000 forwards: p99.99": tail_of_mlp,
     "the same, the collector run between forwards": tail_without_collector,
-    "that in medians, of each forward's least of eleven": lambda: with_mlp(tail_of_least),
-    "the same, the collector left to itself": lambda: with_mlp(tail_without_machine),
+    "that in medians, of each forward's least of eleven": tail_of_least_without_collector,
+    "the same, the collector left to itself": lambda: with_mlp(tail_of_least),
     "the same of a loop as long that only counts: the machine's": tail_of_machine,
     "start: require and first inference, wall": start,
     "start: require and first inference, peak memory": start_memory,
