@@ -196,8 +196,8 @@ luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, b
   LUC_CHECK(ctx, !(self->requires_grad && leaf && !inherits), LUC_ERR_STATE,
             "%s%s: a leaf Variable that requires grad is being used in an in-place operation.",
             name, mark);
-  bool base_leaf = base && base->requires_grad && !(base->meta && base->meta->node);
-  LUC_CHECK(ctx, !base_leaf, LUC_ERR_STATE,
+  bool base_leaf = base && !(base->meta && base->meta->node); /* self may see one of its views */
+  LUC_CHECK(ctx, !(base_leaf && (base->requires_grad || self->requires_grad)), LUC_ERR_STATE,
             "%s%s: a view of a leaf Variable that requires grad is being used in an in-place "
             "operation.",
             name, mark);

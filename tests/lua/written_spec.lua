@@ -162,6 +162,10 @@ describe("in-place changes that autograd forbids:", function()
     refused("t_: a leaf Variable that requires grad", function() x:t_() end)
     refused("add_: a view of a leaf Variable", function() x[1]:add_(1) end)
     refused("squeeze_: a view of a leaf Variable", function() x[{{1, 1}}]:squeeze_() end)
+    local seen = lucerna.zeros(6):view(2, 3):requires_grad_() -- a view and a leaf itself
+    refused("mul_: a view of a leaf Variable", function() seen:t():mul_(2) end)
+    refused("fill_: a view of a leaf Variable", function() seen[1] = 2 end)
+    assert.same({0, 0, 0}, seen[1]:tolist())
   end)
 
   it("of one of several views of a call, but for tensor_split's", function()
