@@ -74,11 +74,13 @@ bool luc__takes_out(const luc_context *ctx, luc_opid op) {
   return schema->nresults > 0 && !schema->result_list;
 }
 
-/* A factory that is not told a dtype makes what it is to fill. */
-static void fit_factory(luc_context *ctx, luc_opid op, luc_value *args, const luc_tensor *into) {
+/* Factories, sums and products that are not told a dtype make what they are to fill. */
+static void fit_dtype(luc_context *ctx, luc_opid op, luc_value *args, const luc_tensor *into) {
   const luc_op_info *info = luc__op_info(ctx, op);
   int p = luc__schema_find(&info->schema, "dtype");
-  if (p >= 0 && !info->tensor_params && luc_is_none(&args[p])) args[p] = luc_v_dtype(into->dtype);
+  bool fits = !info->tensor_params || op == LUC_OP_sum || op == LUC_OP_prod ||
+              op == LUC_OP_nansum || op == LUC_OP_cumsum || op == LUC_OP_cumprod;
+  if (p >= 0 && fits && luc_is_none(&args[p])) args[p] = luc_v_dtype(into->dtype);
 }
 
 luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_tensor *const *into) {
@@ -91,7 +93,7 @@ luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_te
             "%s: out= does not support automatic differentiation, but one of the arguments "
             "requires grad",
             schema->name);
-  fit_factory(ctx, op, args, into[0]);
+  fit_dtype(ctx, op, args, into[0]);
   return LUC_OK;
 }
 
