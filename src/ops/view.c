@@ -98,6 +98,10 @@ luc_status luc__run_flatten(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &last));
   LUC_CHECK(ctx, first <= last, LUC_ERR_INDEX, "start_dim (%d) cannot come after end_dim (%d)",
             first + 1, last + 1);
+  if (first == last && t->ndim) {
+    *out = luc_v_tensor(luc__retain(t));
+    return LUC_OK;
+  }
   for (int d = 0; d < first; d++) sizes[n++] = t->sizes[d];
   for (int d = first; d <= last && d < t->ndim; d++) merged *= t->sizes[d];
   sizes[n++] = merged;

@@ -187,10 +187,11 @@ describe("results", function()
     local w = lucerna.ones(2, { requires_grad = true })
     for _, same in ipairs { y:contiguous(), y:positive(), y:conj(), y:resolve_conj(), y:cpu(),
       y:float(), y:to(f), y:to(f, false), y:to("cpu"), y:to("cpu", f), y:to(x), y:type_as(x),
-      y:type(f), y:to { dtype = f } } do
+      y:type(f), y:to { dtype = f }, y:flatten(), y:flatten(1, -1) } do
       assert.is_true(rawequal(y, same))
     end
     assert.is_true(rawequal(w, w:contiguous()))
+    parity.refused("out of range", y.flatten, y, 2, 2)
     local turned = lucerna.ones(2, 3):t()
     for _, other in ipairs { y:double(), y:to(f, true), y:to("cpu", f, true), y:to("float64"),
       y:to(turned, true), turned:contiguous() } do
