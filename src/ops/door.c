@@ -287,17 +287,24 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
 
 /* May the run function write to the tensor itself? None needs to write real numbers to a complex
  * tensor, or to what is only stored; and a dtype that no argument has could keep what the result's
- * would round or let wrap. */
+ * would round or let wrap. What it reads may not be resized. */
 static bool writes_itself(const luc_op *row, const luc_value *args, int nargs,
                           const luc_tensor *into) {
   if (!(row->flags & LUC_F_OUT) || into->dtype >= LUC_COMPLEX64) return false;
   bool any = into->dtype == LUC_BOOL, same = any;
   for (int i = 0; i < nargs; i++) {
     if (args[i].kind != LUC_TENSOR) continue;
+    if (args[i].as.tensor == into && !(row->flags & LUC_F_INPLACE)) return false;
     any = true;
     same |= args[i].as.tensor->dtype == into->dtype;
   }
   return same || !any;
+}
+
+static bool is_argument(const luc_value *args, int nargs, const luc_tensor *t) {
+  for (int i = 0; i < nargs; i++)
+    if (args[i].kind == LUC_TENSOR && args[i].as.tensor == t) return true;
+  return false;
 }
 
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
@@ -311,7 +318,7 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   LUC_TRY(luc__out_check(ctx, op, args, into));
   luc_value out[LUC_MAX_RESULTS] = {{0}};
   out[0] = luc_v_tensor(luc__retain(*into));
-  out[0].n = 1; /* luc__out may resize it */
+  out[0].n = is_argument(args, schema->nparams, *into) ? 2 : 1; /* 1: luc__out may resize it */
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, NULL, *into);

@@ -34,8 +34,7 @@ luc_status luc__out(luc_context *ctx, luc_value *out, luc_dtype dtype, int ndim,
   LUC_TRY(check_dtype(ctx, dtype, t));
   *result = t;
   bool same = t->ndim == ndim && (!ndim || !memcmp(t->sizes, sizes, (size_t)ndim * sizeof *sizes));
-  LUC_CHECK(ctx, !same || out->n != 1 || !luc__overlaps_itself(t), LUC_ERR_STATE,
-            LUC_OVERLAP_ITSELF);
+  LUC_CHECK(ctx, !same || !out->n || !luc__overlaps_itself(t), LUC_ERR_STATE, LUC_OVERLAP_ITSELF);
   if (same) return LUC_OK;
   if (out->n == 1) return resize_out(ctx, t, ndim, sizes);
   char have[LUC_SHAPE_TEXT], need[LUC_SHAPE_TEXT];

@@ -83,6 +83,16 @@ describe("out=", function()
     parity.refused("can't be cast", lucerna.exp, y, {out = whole})
   end)
 
+  it("may be an argument, which is not resized while it is read", function()
+    local x = lucerna.arange(3.0)
+    parity.refused("output with shape [3] doesn't match the broadcast shape [2, 3]",
+      lucerna.add, x, lucerna.ones(2, 3), {out = x})
+    assert.same({0.0, 1.0, 2.0}, list(lucerna.add(x, 0, {out = x})))
+    assert.equal(3.0, lucerna.sum(x, 1, {out = x}):item())
+    local row = lucerna.ones(1):expand(3)
+    parity.refused("more than one element", lucerna.add, row, 1, {out = row})
+  end)
+
   it("tells sums and products their dtype", function()
     local x, double = lucerna.tensor({2 ^ 24, 1.0}), lucerna.empty({0}, {dtype = lucerna.float64})
     assert.equal(16777217.0, lucerna.sum(x, 1, {out = double}):item())
