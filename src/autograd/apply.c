@@ -37,6 +37,7 @@ static luc_status attach_results(luc_context *ctx, luc_node *node, luc_tensor *c
   for (int r = 0; r < node->nresults; r++) {
     if (!saved[r]) continue;
     LUC_TRY(luc__tensor_alias(ctx, saved[r], &results[r]));
+    if (!luc__dtype_has_gradient(results[r]->dtype)) continue;
     if (!luc__meta(ctx, results[r])) return LUC_ERR_MEMORY;
     luc__set_history(ctx, results[r], node, (uint32_t)r);
   }
