@@ -7,6 +7,7 @@
 
 #include "cpu/copy.h"
 #include "ops/formula.h"
+#include "ops/geometry.h"
 
 /* ---- running ---- */
 
@@ -166,10 +167,11 @@ luc_status luc__run_frexp(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* ---- gradients ---- */
 
-/* Steps: the gradient is zero wherever there is one. */
+/* Steps of two operands: the gradient is zero wherever there is one. */
 luc_status luc__grad_flat(luc_context *ctx, luc_backward *b) {
-  (void)ctx;
-  (void)b;
+  luc_tensor *g = b->gout[0];
+  for (int p = 0; p < 2; p++)
+    if (luc__needs(b, p)) LUC_TRY(luc__zeros(ctx, g->dtype, g->ndim, g->sizes, &b->gin[p]));
   return LUC_OK;
 }
 

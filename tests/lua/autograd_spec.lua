@@ -165,6 +165,23 @@ describe("backward", function()
     collectgarbage()
     assert.is_nil(gone[1])
   end)
+
+  it("is zero through comparisons in place", function()
+    local x = lucerna.arange(3.0):requires_grad_()
+    local y = x * 1
+    y:eq_(2)
+    lucerna.add(y, lucerna.zeros(3):le_(x)):sum():backward()
+    assert.same({0, 0, 0}, x.grad:tolist())
+  end)
+
+  it("records nothing for positions that were kept", function()
+    local x = leaf { 3, 1, 2 }
+    for _, name in ipairs { "sort", "cummax", "max" } do
+      local y = x[name](x, 1)
+      local g = autograd.grad(y:sum(), x, { create_graph = true })
+      assert.is_false(g.requires_grad)
+    end
+  end)
 end)
 
 describe("lists of 70,000 tensors", function()
