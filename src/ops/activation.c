@@ -3,7 +3,6 @@
  * linear ones need none, as their gradient kernel is linear in the gradient. */
 #include "ops/compute.h"
 #include "ops/formula.h"
-#include "ops/linalg.h"
 #include "ops/rows.h"
 
 #include "cpu/activation.h"
@@ -100,14 +99,9 @@ luc_status luc__grad_activation_backward(luc_context *ctx, luc_backward *b) {
 
 /* ---- slopes as formulas ---- */
 
-static luc_tensor *filled(luc_formula *f, luc_tensor *t, luc_tensor *mask, double value) {
-  return luc__f_call(f, LUC_OP_masked_fill,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_tensor(mask), luc_v_float(value)));
-}
-
 static luc_tensor *masked(luc_formula *f, luc_tensor *t, luc_opid compare, luc_tensor *x, double at,
                           double value) {
-  return filled(f, t, luc__fs(f, compare, x, at), value);
+  return luc__f_fill(f, t, luc__fs(f, compare, x, at), value);
 }
 
 static luc_tensor *squared(luc_formula *f, luc_tensor *t) {
@@ -125,7 +119,7 @@ static luc_tensor *elu_slope(luc_formula *f, luc_tensor *x, const double *p) {
   luc_tensor *low = luc__fs(f, LUC_OP_mul, luc__fs(f, LUC_OP_clamp_max, x, 0), p[2]);
   low = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_exp, low), p[0] * p[2]);
   low = masked(f, low, LUC_OP_ge, x, 0, p[0] * p[2]);
-  return filled(f, low, luc__f1(f, LUC_OP_logical_not, luc__fs(f, LUC_OP_le, x, 0)), p[1]);
+  return luc__f_fill(f, low, luc__f1(f, LUC_OP_logical_not, luc__fs(f, LUC_OP_le, x, 0)), p[1]);
 }
 
 static luc_tensor *gelu_slope(luc_formula *f, luc_tensor *x) {
@@ -422,8 +416,7 @@ luc_status luc__grad_glu(luc_context *ctx, luc_backward *b) {
     luc_tensor *s = luc__f1(&f, LUC_OP_sigmoid, luc__f_narrow(&f, x, dim, half, half));
     luc_tensor *da = luc__f2(&f, LUC_OP_mul, g, s);
     luc_tensor *slope = luc__f2(&f, LUC_OP_mul, a, rest(&f, s));
-    luc_tensor *both[] = {da, luc__f2(&f, LUC_OP_mul, da, slope)};
-    dx = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(both, 2), luc_v_int(dim)));
+    dx = luc__f_cat(&f, da, luc__f2(&f, LUC_OP_mul, da, slope), dim);
   } else {
     dx = luc__f_call(&f, LUC_OP_glu_backward,
                      LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), luc_v_int(dim)));

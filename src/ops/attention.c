@@ -26,11 +26,6 @@ static luc_tensor *causal_mask(luc_formula *f, int64_t l, int64_t s) {
   return luc__f1(f, LUC_OP_tril, ones);
 }
 
-static luc_tensor *fill_where(luc_formula *f, luc_tensor *t, luc_tensor *where, double value) {
-  return luc__f_call(f, LUC_OP_masked_fill,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_tensor(where), luc_v_float(value)));
-}
-
 /* softmax(scores): how much each query takes of each key. The scores of a query that sees no key
  * are set to 0 before it, for of -inf alone softmax and its gradient are NaN. */
 static luc_tensor *attention_weights(luc_formula *f, const weights *w) {
@@ -41,15 +36,15 @@ static luc_tensor *attention_weights(luc_formula *f, const weights *w) {
   if (f->status != LUC_OK || mask == NULL)
     return luc__f_call(f, LUC_OP_softmax, LUC_ARGS(luc_v_tensor(scores), luc_v_int(-1)));
   if (mask->dtype == LUC_BOOL)
-    scores = fill_where(f, scores, luc__f1(f, LUC_OP_logical_not, mask), -(double)INFINITY);
+    scores = luc__f_fill(f, scores, luc__f1(f, LUC_OP_logical_not, mask), -(double)INFINITY);
   else
     scores = luc__f2(f, LUC_OP_add, scores, luc__f_to(f, mask, w->q->dtype));
   luc_tensor *hidden = luc__fs(f, LUC_OP_eq, scores, -(double)INFINITY);
   luc_tensor *blind =
       luc__f_call(f, LUC_OP_all, LUC_ARGS(luc_v_tensor(hidden), luc_v_int(-1), luc_v_bool(true)));
-  scores = fill_where(f, scores, blind, 0);
+  scores = luc__f_fill(f, scores, blind, 0);
   luc_tensor *p = luc__f_call(f, LUC_OP_softmax, LUC_ARGS(luc_v_tensor(scores), luc_v_int(-1)));
-  return fill_where(f, p, blind, 0);
+  return luc__f_fill(f, p, blind, 0);
 }
 
 /* ---- in blocks: query, key, value [batch..., rows, width], mask of the scores' shape ---- */

@@ -197,9 +197,7 @@ static void sort_entries(const int64_t *input, int64_t length, const int64_t *st
 
 /* The first n entries of a vector. */
 static luc_tensor *first(luc_formula *f, luc_tensor *t, int64_t n) {
-  luc_value zero = luc_v_int(0);
-  if (t->numel == n) return t;
-  return luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(t), zero, zero, luc_v_int(n)));
+  return t->numel == n ? t : luc__f_narrow(f, t, 0, 0, n);
 }
 
 static void make_bags(luc_formula *f, const luc_value *args, int64_t padding, bags *b) {
@@ -243,8 +241,7 @@ static luc_tensor *largest(luc_formula *f, const luc_value *args, const bags *b)
   luc_tensor *y =
       luc__f_call(f, LUC_OP_gather, LUC_ARGS(args[WEIGHT], luc_v_int(0), luc_v_tensor(at)));
   if (!b->some_empty) return y;
-  return luc__f_call(f, LUC_OP_masked_fill,
-                     LUC_ARGS(luc_v_tensor(y), luc_v_tensor(b->empty), luc_v_float(0)));
+  return luc__f_fill(f, y, b->empty, 0);
 }
 
 static luc_tensor *add_bags(luc_formula *f, const luc_value *args, const bags *b,

@@ -64,9 +64,9 @@ luc_status luc__run_nanmean(luc_context *ctx, luc_value *args, luc_value *out) {
 /* *t becomes the differences of its neighbours along a dimension that is not empty. */
 static luc_status difference(luc_context *ctx, int d, luc_tensor **t) {
   luc_formula f = luc__formula(ctx);
-  luc_value x = luc_v_tensor(*t), dim = luc_v_int(d), rest = luc_v_int((*t)->sizes[d] - 1);
-  luc_tensor *later = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(x, dim, luc_v_int(1), rest)), *next;
-  luc_tensor *sooner = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(x, dim, luc_v_int(0), rest));
+  const int64_t rest = (*t)->sizes[d] - 1;
+  luc_tensor *later = luc__f_narrow(&f, *t, d, 1, rest), *next;
+  luc_tensor *sooner = luc__f_narrow(&f, *t, d, 0, rest);
   luc_opid op = (*t)->dtype == LUC_BOOL ? LUC_OP_logical_xor : LUC_OP_sub;
   LUC_TRY(luc__f_end(&f, luc__f2(&f, op, later, sooner), &next));
   luc_tensor_release(ctx, *t);
@@ -191,8 +191,7 @@ static luc_status quantile(luc_context *ctx, bool ignore_nan, luc_value *args, l
   if (!ignore_nan) {
     luc_tensor *any =
         luc__f_call(&f, LUC_OP_any, LUC_ARGS(luc_v_tensor(nan), luc_v_int(-1), luc_v_bool(true)));
-    y = luc__f_call(&f, LUC_OP_masked_fill,
-                    LUC_ARGS(luc_v_tensor(y), luc_v_tensor(any), luc_v_float(NAN)));
+    y = luc__f_fill(&f, y, any, NAN);
   }
   y = luc__f_transpose(&f, y, 0, 1); /* [q, lines] */
   bool list = q && q->ndim > 0;

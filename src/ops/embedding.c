@@ -127,8 +127,7 @@ luc_status luc__grad_embedding_backward(luc_context *ctx, luc_backward *b) {
   if (padding >= 0) {
     luc_tensor *unused = luc__f_call(&f, LUC_OP_eq, LUC_ARGS(b->args[1], luc_v_int(padding)));
     unused = luc__f_unsqueeze(&f, unused, -1);
-    rows = luc__f_call(&f, LUC_OP_masked_fill,
-                       LUC_ARGS(luc_v_tensor(rows), luc_v_tensor(unused), luc_v_float(0)));
+    rows = luc__f_fill(&f, rows, unused, 0);
   }
   return luc__f_end(&f, rows, &b->gin[0]);
 }
@@ -149,8 +148,7 @@ luc_status luc__embedding_renorm(luc_context *ctx, luc_tensor *weight, luc_tenso
   luc_tensor *fits = luc__f1(&f, LUC_OP_logical_not, luc__fs(&f, LUC_OP_gt, norm, max_norm));
   scale = luc__f1(&f, LUC_OP_reciprocal, luc__fs(&f, LUC_OP_add, norm, 1e-7));
   scale = luc__fs(&f, LUC_OP_mul, scale, max_norm);
-  scale = luc__f_call(&f, LUC_OP_masked_fill,
-                      LUC_ARGS(luc_v_tensor(scale), luc_v_tensor(fits), luc_v_float(1)));
+  scale = luc__f_fill(&f, scale, fits, 1);
   rows = luc__f2(&f, LUC_OP_mul, rows, scale);
   if (f.status == LUC_OK)
     f.status = luc_call_inplace(
@@ -240,9 +238,7 @@ static luc_tensor *norm_above(luc_formula *f, luc_tensor *norm, double eps) {
   luc_tensor *difference = luc__f1(f, LUC_OP_sqrt, luc__fs(f, LUC_OP_rsub, plain, eps));
   luc_tensor *sum = luc__f1(f, LUC_OP_sqrt, luc__fs(f, LUC_OP_add, plain, eps));
   low = luc__f2(f, LUC_OP_hypot, low, luc__f2(f, LUC_OP_mul, difference, sum));
-  return luc__f_call(f, LUC_OP_where,
-                     LUC_ARGS(luc_v_tensor(luc__fs(f, LUC_OP_gt, norm, eps)), luc_v_tensor(norm),
-                              luc_v_tensor(low)));
+  return luc__f_where(f, luc__fs(f, LUC_OP_gt, norm, eps), norm, low);
 }
 
 /* cosine_similarity(x1, x2, dim, eps): both norms are kept from being below eps. */

@@ -198,10 +198,7 @@ static luc_status read_lengths(luc_context *ctx, const luc_tensor *t, const luc_
 /* t cut off or followed by zeros. */
 static luc_tensor *fitted(luc_formula *f, luc_tensor *t, int64_t dim, int64_t size) {
   if (f->status != LUC_OK || t->sizes[dim] == size) return t;
-  if (t->sizes[dim] > size) {
-    luc_value at = luc_v_int(dim), start = luc_v_int(0), length = luc_v_int(size);
-    return luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(t), at, start, length));
-  }
+  if (t->sizes[dim] > size) return luc__f_narrow(f, t, dim, 0, size);
   int64_t pad[2 * LUC_MAX_DIMS] = {0}, pairs = t->ndim - dim; /* of dims from the last one on */
   pad[2 * pairs - 1] = size - t->sizes[dim];
   luc_value by = luc_v_ints(pad, (int)(2 * pairs));

@@ -99,6 +99,21 @@ luc_tensor *luc__f_mean_all(luc_formula *f, luc_tensor *t) {
   return luc__f_mean(f, t, 0, NULL, false);
 }
 
+luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n) {
+  return luc__f_call(f, LUC_OP_narrow,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(start), luc_v_int(n)));
+}
+
+luc_tensor *luc__f_cat(luc_formula *f, luc_tensor *a, luc_tensor *b, int64_t dim) {
+  luc_tensor *both[] = {a, b};
+  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(both, 2), luc_v_int(dim)));
+}
+
+luc_tensor *luc__f_fill(luc_formula *f, luc_tensor *t, luc_tensor *mask, double value) {
+  return luc__f_call(f, LUC_OP_masked_fill,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_tensor(mask), luc_v_float(value)));
+}
+
 luc_tensor *luc__f_where(luc_formula *f, luc_tensor *condition, luc_tensor *a, luc_tensor *b) {
   luc_value zero = luc_v_int(0);
   return luc__f_call(

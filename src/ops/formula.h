@@ -37,6 +37,8 @@ luc_tensor *luc__f_permute(luc_formula *f, luc_tensor *t, int ndim, const int64_
 luc_tensor *luc__f_transpose(luc_formula *f, luc_tensor *t, int64_t dim0, int64_t dim1);
 luc_tensor *luc__f_unsqueeze(luc_formula *f, luc_tensor *t, int64_t dim);
 luc_tensor *luc__f_squeeze(luc_formula *f, luc_tensor *t, int64_t dim);
+luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n);
+luc_tensor *luc__f_cat(luc_formula *f, luc_tensor *a, luc_tensor *b, int64_t dim);
 /* Over everything, to a 0-d tensor; over one dimension, which goes, or stays with size 1. */
 luc_tensor *luc__f_sum_all(luc_formula *f, luc_tensor *t);
 luc_tensor *luc__f_sum_dim(luc_formula *f, luc_tensor *t, int64_t dim);
@@ -46,6 +48,8 @@ luc_tensor *luc__f_mean_all(luc_formula *f, luc_tensor *t);
 luc_tensor *luc__f_sum(luc_formula *f, luc_tensor *t, int ndims, const int64_t *dims, bool keepdim);
 luc_tensor *luc__f_mean(luc_formula *f, luc_tensor *t, int ndims, const int64_t *dims,
                         bool keepdim);
+/* t, but `value` where the mask is set. */
+luc_tensor *luc__f_fill(luc_formula *f, luc_tensor *t, luc_tensor *mask, double value);
 /* where(condition, a, b); NULL stands for zero. */
 luc_tensor *luc__f_where(luc_formula *f, luc_tensor *condition, luc_tensor *a, luc_tensor *b);
 /* t itself where it is real. */

@@ -16,8 +16,7 @@ static luc_tensor *stirling(luc_formula *f, luc_tensor *target) {
   luc_tensor *rest = luc__f1(f, LUC_OP_log, luc__fs(f, LUC_OP_mul, target, two_pi));
   y = luc__f2(f, LUC_OP_add, y, luc__fs(f, LUC_OP_mul, rest, 0.5));
   luc_tensor *low = luc__fs(f, LUC_OP_le, target, 1);
-  return luc__f_call(f, LUC_OP_masked_fill,
-                     LUC_ARGS(luc_v_tensor(y), luc_v_tensor(low), luc_v_float(0)));
+  return luc__f_fill(f, y, low, 0);
 }
 
 /* poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce, reduction) */

@@ -105,11 +105,6 @@ luc_tensor *luc__f_plus(luc_formula *f, luc_tensor *a, luc_tensor *b) {
   return luc__f2(f, LUC_OP_add, a, b);
 }
 
-luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n) {
-  return luc__f_call(f, LUC_OP_narrow,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(start), luc_v_int(n)));
-}
-
 luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t diagonal) {
   return luc__f_call(f, op, LUC_ARGS(luc_v_tensor(t), luc_v_int(diagonal)));
 }

@@ -54,7 +54,6 @@ static inline luc_tensor *luc__f_mh(luc_formula *f, luc_tensor *t) {
 }
 /* a + b, where NULL stands for zero. */
 luc_tensor *luc__f_plus(luc_formula *f, luc_tensor *a, luc_tensor *b);
-luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n);
 /* The triangle of a matrix (tril or triu) from this diagonal on. */
 luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t diagonal);
 /* Identity matrices [n, n] of t's dtype, or that of its parts. */

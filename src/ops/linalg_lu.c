@@ -177,8 +177,7 @@ static luc_tensor *wide(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor
   luc_tensor *g1 = luc__f_narrow(f, gu, -1, 0, k), *g2 = luc__f_narrow(f, gu, -1, k, n - k);
   luc_tensor *ga2 = luc__f_solve_triangle(f, l, g2, LUC_LOWER | LUC_UNIT | LUC_TRANSPOSED);
   gl = luc__f2(f, LUC_OP_sub, gl, luc__f_mtm(f, ga2, u2));
-  luc_tensor *pair[] = {square(f, l, u1, gl, g1), ga2};
-  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
+  return luc__f_cat(f, square(f, l, u1, gl, g1), ga2, -1);
 }
 
 /* [A1; A2] = [L1; L2] U: L2 = A2 U^-1 reaches U as well. */
@@ -188,8 +187,7 @@ static luc_tensor *tall(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor
   luc_tensor *g1 = luc__f_narrow(f, gl, -2, 0, k), *g2 = luc__f_narrow(f, gl, -2, k, m - k);
   luc_tensor *ga2 = luc__f_solve_right(f, u, g2, LUC_UPPER | LUC_TRANSPOSED);
   gu = luc__f2(f, LUC_OP_sub, gu, luc__f_tm(f, l2, ga2));
-  luc_tensor *pair[] = {square(f, l1, u, g1, gu), ga2};
-  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-2)));
+  return luc__f_cat(f, square(f, l1, u, g1, gu), ga2, -2);
 }
 
 luc_status luc__grad_linalg_lu_factor(luc_context *ctx, luc_backward *b) {

@@ -140,8 +140,7 @@ static luc_status condition(luc_context *ctx, luc_tensor *a, const luc_value *p,
   luc_tensor *r =
       luc__f2(&f, LUC_OP_mul, of_matrices(&f, a, order), of_matrices(&f, inverse, order));
   singular = luc__f2(&f, LUC_OP_logical_or, singular, luc__f1(&f, LUC_OP_isnan, r));
-  r = luc__f_call(&f, LUC_OP_masked_fill,
-                  LUC_ARGS(luc_v_tensor(r), luc_v_tensor(singular), luc_v_float(INFINITY)));
+  r = luc__f_fill(&f, r, singular, INFINITY);
   return luc__f_result(&f, r, out);
 }
 

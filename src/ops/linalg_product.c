@@ -307,11 +307,10 @@ luc_status luc__run_linalg_vander(luc_context *ctx, luc_value *args, luc_value *
   memcpy(sizes, x->sizes, (size_t)x->ndim * sizeof *sizes);
   sizes[x->ndim] = n - 1;
   luc_tensor *base = luc__f_unsqueeze(&f, x, -1);
-  luc_tensor *pair[2] = {luc__f1(&f, LUC_OP_ones_like, base),
-                         luc__f_expand(&f, base, x->ndim + 1, sizes)};
-  pair[1] = luc__f_call(&f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(pair[1]), luc_v_int(-1)));
-  luc_tensor *r = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
-  return luc__f_result(&f, r, out);
+  luc_tensor *one = luc__f1(&f, LUC_OP_ones_like, base);
+  luc_tensor *powers = luc__f_expand(&f, base, x->ndim + 1, sizes);
+  powers = luc__f_call(&f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(powers), luc_v_int(-1)));
+  return luc__f_result(&f, luc__f_cat(&f, one, powers, -1), out);
 }
 
 /* vander(x, N): powers N - 1 to 0, or 0 to N - 1. They are multiplied row after row, as neighbours
@@ -327,13 +326,12 @@ luc_status luc__run_vander(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t sizes[2] = {n > 0 ? n - 1 : 0, args[0].as.tensor->numel};
   luc_tensor *r = luc__f_expand(&f, base, 2, sizes);
   if (n > 0) {
-    luc_tensor *pair[2] = {luc__f1(&f, LUC_OP_ones_like, base), r};
-    r = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(0)));
+    r = luc__f_cat(&f, luc__f1(&f, LUC_OP_ones_like, base), r, 0);
     r = luc__f_call(&f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(r), luc_v_int(0)));
   }
   if (!args[2].as.i)
     r = luc__f_call(&f, LUC_OP_flip, LUC_ARGS(luc_v_tensor(r), luc_v_ints(&first, 1)));
-  r = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(r), luc_v_int(0), luc_v_int(1)));
+  r = luc__f_transpose(&f, r, 0, 1);
   return luc__f_result(&f, luc__f1(&f, LUC_OP_contiguous, r), out);
 }
 

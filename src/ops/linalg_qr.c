@@ -70,8 +70,8 @@ static luc_tensor *wide_r(luc_formula *f, luc_tensor *q, luc_tensor *r, luc_tens
   if (!gr) gr = luc__f1(f, LUC_OP_zeros_like, r);
   luc_tensor *gr1 = luc__f_narrow(f, gr, -1, 0, m), *gr2 = luc__f_narrow(f, gr, -1, m, n - m);
   luc_tensor *more = luc__f_mtm(f, luc__f_mm(f, q, r2), gr2);
-  luc_tensor *pair[] = {square_r(f, q, r1, luc__f_plus(f, gq, more), gr1), luc__f_mm(f, q, gr2)};
-  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
+  luc_tensor *square = square_r(f, q, r1, luc__f_plus(f, gq, more), gr1);
+  return luc__f_cat(f, square, luc__f_mm(f, q, gr2), -1);
 }
 
 static luc_status qr_gradient(luc_context *ctx, luc_backward *b, bool complete) {

@@ -309,10 +309,8 @@ static luc_tensor *by_halves(luc_formula *f, luc_tensor *l, int64_t n) {
   luc_tensor *x = luc__f_solve_right(f, l11, l21, LUC_LOWER);
   luc_tensor *px = luc__f_mm(f, p22, x), *minus = luc__f1(f, LUC_OP_neg, px);
   p11 = luc__f2(f, LUC_OP_add, p11, luc__f_tm(f, x, px));
-  luc_tensor *above[] = {p11, luc__f_mt(f, minus)}, *below[] = {minus, p22}, *all[2];
-  all[0] = luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(above, 2), luc_v_int(-1)));
-  all[1] = luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(below, 2), luc_v_int(-1)));
-  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(all, 2), luc_v_int(-2)));
+  luc_tensor *above = luc__f_cat(f, p11, luc__f_mt(f, minus), -1);
+  return luc__f_cat(f, above, luc__f_cat(f, minus, p22, -1), -2);
 }
 
 /* Fails where a diagonal has a zero. */

@@ -224,8 +224,7 @@ static luc_tensor *smooth(luc_formula *f, luc_value *args, luc_tensor *lp, int r
   luc_tensor *ignored = luc__f_call(f, LUC_OP_eq, LUC_ARGS(luc_v_tensor(target), args[4]));
   if (f->status == LUC_OK && ignored->ndim != terms->ndim)
     ignored = luc__f_reshape(f, ignored, terms->ndim, terms->sizes);
-  terms = luc__f_call(f, LUC_OP_masked_fill,
-                      LUC_ARGS(luc_v_tensor(terms), luc_v_tensor(ignored), luc_v_float(0)));
+  terms = luc__f_fill(f, terms, ignored, 0);
   if (reduction != LUC_REDUCE_NONE) terms = luc__f_sum_all(f, terms);
   if (reduction == LUC_REDUCE_MEAN) terms = luc__f2(f, LUC_OP_div, terms, total);
   terms = luc__f_to(f, terms, lp->dtype); /* total may be wider */

@@ -418,8 +418,7 @@ luc_status luc__grad_logit(luc_context *ctx, luc_backward *b) {
   double eps = luc_is_none(&b->args[1]) ? -1 : luc_as_double(&b->args[1]);
   if (eps < 0) {
     luc_tensor *outside = luc__fs(&f, LUC_OP_lt, spread, 0);
-    slope = luc__f_call(&f, LUC_OP_masked_fill,
-                        LUC_ARGS(luc_v_tensor(slope), luc_v_tensor(outside), luc_v_float(NAN)));
+    slope = luc__f_fill(&f, slope, outside, NAN);
   } else {
     slope = luc__f_where(&f, luc__fs(&f, LUC_OP_lt, x, eps), NULL, slope);
     slope = luc__f_where(&f, luc__fs(&f, LUC_OP_gt, x, 1 - eps), NULL, slope);

@@ -84,15 +84,6 @@ static void f_cell(luc_formula *f, const walk *w, luc_tensor *x_gates, luc_tenso
 
 /* ---- all steps ---- */
 
-static luc_tensor *f_rows(luc_formula *f, luc_tensor *t, int64_t start, int64_t n) {
-  return luc__f_call(f, LUC_OP_narrow,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_int(start), luc_v_int(n)));
-}
-
-static luc_tensor *f_join(luc_formula *f, luc_tensor **list, int n) {
-  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(list, n), luc_v_int(0)));
-}
-
 /* Step t: the first n of the batch's rows go on, the others wait: their sequences have ended or,
  * backwards, are to begin. */
 static luc_status step(walk *w, int t, luc_tensor *x_gates) {
@@ -100,13 +91,13 @@ static luc_status step(walk *w, int t, luc_tensor *x_gates) {
   const int64_t n = w->sizes[t], all = w->now[0]->sizes[0];
   luc_tensor *before[STATES] = {0}, *after[STATES] = {0}, *made[STATES] = {0};
   for (int s = 0; s < w->nstates; s++)
-    before[s] = n < all ? f_rows(&f, w->now[s], 0, n) : w->now[s];
+    before[s] = n < all ? luc__f_narrow(&f, w->now[s], 0, 0, n) : w->now[s];
   f_cell(&f, w, x_gates, before, after);
   luc__f_keep(&f, after[0], &w->y[t]);
   for (int s = 0; s < w->nstates; s++) {
-    luc_tensor *both[2] = {after[s]};
-    if (n < all) both[1] = f_rows(&f, w->now[s], n, all - n);
-    luc__f_keep(&f, n < all && f.status == LUC_OK ? f_join(&f, both, 2) : after[s], &made[s]);
+    luc_tensor *now = after[s];
+    if (n < all) now = luc__f_cat(&f, now, luc__f_narrow(&f, w->now[s], 0, n, all - n), 0);
+    luc__f_keep(&f, now, &made[s]);
   }
   luc_status status = luc__f_end(&f, NULL, NULL);
   for (int s = 0; s < w->nstates; s++) {

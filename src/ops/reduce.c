@@ -64,14 +64,9 @@ luc_status luc__grad_mean(luc_context *ctx, luc_backward *b) {
 
 /* The products of what precedes each element along a dimension. */
 static luc_tensor *before(luc_formula *f, luc_tensor *x, int64_t dim, int64_t n) {
-  luc_value along = luc_v_int(dim), zero = luc_v_int(0);
-  luc_tensor *first =
-      luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(x), along, zero, luc_v_int(1)));
-  luc_tensor *rest =
-      luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(x), along, zero, luc_v_int(n - 1)));
-  luc_tensor *parts[2] = {luc__f1(f, LUC_OP_ones_like, first), rest};
-  luc_tensor *moved = luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(parts, 2), along));
-  return luc__f_call(f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(moved), along));
+  luc_tensor *one = luc__f1(f, LUC_OP_ones_like, luc__f_narrow(f, x, dim, 0, 1));
+  luc_tensor *moved = luc__f_cat(f, one, luc__f_narrow(f, x, dim, 0, n - 1), dim);
+  return luc__f_call(f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(moved), luc_v_int(dim)));
 }
 
 static luc_tensor *flipped(luc_formula *f, luc_tensor *x, int64_t dim) {

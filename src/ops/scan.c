@@ -27,11 +27,10 @@ static luc_status describe(luc_context *ctx, const luc_tensor *t, int64_t dim, l
 static luc_status scan_complex(luc_context *ctx, luc_scan *s, luc_tensor *t, int64_t dim,
                                luc_dtype result, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_value last = luc_v_int(-1), along = luc_v_int(dim);
   bool moves = s->op == LUC_SCAN_PROD && t->ndim > 1;
   LUC_TRY(describe(ctx, t, dim, s));
   luc_tensor *x = luc__f_to(&f, t, result), *y = NULL;
-  if (moves) x = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(x), along, last));
+  if (moves) x = luc__f_transpose(&f, x, dim, -1);
   x = luc__f1(&f, LUC_OP_contiguous, x);
   y = luc__f1(&f, LUC_OP_empty_like, x);
   if (f.status == LUC_OK && s->op == LUC_SCAN_PROD) {
@@ -41,7 +40,7 @@ static luc_status scan_complex(luc_context *ctx, luc_scan *s, luc_tensor *t, int
     s->inner *= 2;
     luc__scan(ctx, s, x->data, y->data, NULL);
   }
-  if (moves) y = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(y), along, last));
+  if (moves) y = luc__f_transpose(&f, y, dim, -1);
   if (moves) y = luc__f1(&f, LUC_OP_contiguous, y);
   LUC_TRY(luc__f_end(&f, y, &y));
   return luc__deliver(ctx, out, result, &y);

@@ -294,9 +294,7 @@ static luc_tensor *used_source(luc_formula *f, const luc_backward *b) {
 static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g, luc_tensor *src) {
   luc_tensor *self = b->args[0].as.tensor;
   luc_tensor *self_zero = luc__fs(f, LUC_OP_eq, self, 0), *src_zero = luc__fs(f, LUC_OP_eq, src, 0);
-  luc_value one = luc_v_int(1);
-  luc_tensor *whole = luc__f_call(f, LUC_OP_masked_fill,
-                                  LUC_ARGS(luc_v_tensor(self), luc_v_tensor(self_zero), one));
+  luc_tensor *whole = luc__f_fill(f, self, self_zero, 1);
   luc_tensor *others = luc__f_call(
       f, LUC_OP_scatter_reduce,
       LUC_ARGS(luc_v_tensor(whole), b->args[1], b->args[2], b->args[3], b->args[4], b->args[5]));
@@ -307,13 +305,11 @@ static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g,
                   LUC_ARGS(luc_v_tensor(none), b->args[1], b->args[2], luc_v_tensor(marks)));
   luc_tensor *single =
       luc__f2(f, LUC_OP_logical_and, src_zero, luc__fs(f, LUC_OP_eq, gathered(f, b, zeros), 1));
-  luc_tensor *filled =
-      luc__f_call(f, LUC_OP_masked_fill, LUC_ARGS(luc_v_tensor(src), luc_v_tensor(single), one));
+  luc_tensor *filled = luc__f_fill(f, src, single, 1);
   luc_tensor *without = luc__f_call(
       f, LUC_OP_scatter_reduce,
       LUC_ARGS(b->args[0], b->args[1], b->args[2], luc_v_tensor(filled), b->args[4], b->args[5]));
-  luc_tensor *divisor =
-      luc__f_call(f, LUC_OP_masked_fill, LUC_ARGS(luc_v_tensor(src), luc_v_tensor(src_zero), one));
+  luc_tensor *divisor = luc__f_fill(f, src, src_zero, 1);
   luc_tensor *result =
       luc__f_call(f, LUC_OP_scatter_reduce,
                   LUC_ARGS(b->args[0], b->args[1], b->args[2], b->args[3], b->args[4], b->args[5]));

@@ -67,11 +67,6 @@ static luc_tensor *bell(luc_formula *f, luc_tensor *x, double s) {
   return luc__f1(f, LUC_OP_exp, power);
 }
 
-static luc_tensor *number_where(luc_formula *f, luc_tensor *condition, double s, luc_tensor *x) {
-  return luc__f_call(f, LUC_OP_where,
-                     LUC_ARGS(luc_v_tensor(condition), luc_v_float(s), luc_v_tensor(x)));
-}
-
 /* sin(pi x) / (pi x), 1 at 0: of complex numbers by operators. */
 luc_status luc__run_sinc(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
@@ -80,7 +75,7 @@ luc_status luc__run_sinc(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *angle = luc__fs(&f, LUC_OP_mul, x, 3.14159265358979323846);
   luc_tensor *ratio = luc__f2(&f, LUC_OP_div, luc__f1(&f, LUC_OP_sin, angle), angle);
-  luc_tensor *y = number_where(&f, luc__fs(&f, LUC_OP_eq, x, 0), 1, ratio);
+  luc_tensor *y = luc__f_fill(&f, ratio, luc__fs(&f, LUC_OP_eq, x, 0), 1);
   LUC_TRY(luc__f_end(&f, y, &y));
   return luc__deliver(ctx, out, x->dtype, &y);
 }
@@ -93,7 +88,7 @@ luc_status luc__grad_sinc(luc_context *ctx, luc_backward *b) {
   luc_tensor *above = luc__f2(&f, LUC_OP_sub, wave, luc__f1(&f, LUC_OP_sin, angle));
   luc_tensor *below = luc__f2(&f, LUC_OP_mul, angle, input(b));
   luc_tensor *zero = luc__fs(&f, LUC_OP_eq, below, 0);
-  luc_tensor *slope = luc__f2(&f, LUC_OP_div, above, number_where(&f, zero, 1, below));
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, above, luc__f_fill(&f, below, zero, 1));
   return luc__f_slope(&f, b, luc__f_where(&f, zero, NULL, slope));
 }
 
@@ -140,12 +135,12 @@ static luc_status grad_order_1(luc_context *ctx, luc_backward *b, luc_opid order
   luc_formula f = luc__formula(ctx);
   double eps = input(b)->dtype == LUC_FLOAT64 ? 0x1p-52 : 0x1p-23;
   luc_tensor *zero = luc__fs(&f, LUC_OP_le, luc__f1(&f, LUC_OP_abs, input(b)), eps);
-  luc_tensor *safe = number_where(&f, zero, eps, input(b));
+  luc_tensor *safe = luc__f_fill(&f, input(b), zero, eps);
   luc_tensor *factor = luc__f1(&f, LUC_OP_reciprocal, safe);
   if (scaled) factor = luc__f2(&f, LUC_OP_add, factor, luc__f1(&f, LUC_OP_sign, safe));
   luc_tensor *rest = luc__f2(&f, LUC_OP_mul, b->results[0], factor);
   luc_tensor *slope = luc__f2(&f, LUC_OP_sub, luc__f1(&f, order_0, safe), rest);
-  return luc__f_slope(&f, b, number_where(&f, zero, 0.5, slope));
+  return luc__f_slope(&f, b, luc__f_fill(&f, slope, zero, 0.5));
 }
 
 LUC_GRAD_BY(i1, grad_order_1, LUC_OP_i0, false)

@@ -7,11 +7,6 @@
 #include "ops/formula.h"
 #include "ops/reduction.h"
 
-static luc_tensor *part_of(luc_formula *f, luc_tensor *t, int d, int64_t start, int64_t n) {
-  return luc__f_call(f, LUC_OP_narrow,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_int(start), luc_v_int(n)));
-}
-
 /* ---- trapezoids ---- */
 
 typedef struct samples {
@@ -48,20 +43,20 @@ static luc_status read_samples(luc_context *ctx, luc_formula *f, const luc_value
 
 /* Twice the areas between neighbours; s->n > 0. */
 static luc_tensor *areas(luc_formula *f, luc_tensor *y, const samples *s) {
-  luc_tensor *both =
-      luc__f2(f, LUC_OP_add, part_of(f, y, s->d, 0, s->n - 1), part_of(f, y, s->d, 1, s->n - 1));
+  luc_tensor *both = luc__f2(f, LUC_OP_add, luc__f_narrow(f, y, s->d, 0, s->n - 1),
+                             luc__f_narrow(f, y, s->d, 1, s->n - 1));
   if (!s->x) return luc__fs(f, LUC_OP_mul, both, s->dx);
   int64_t n = s->x->sizes[s->d];
-  luc_tensor *steps = luc__f2(f, LUC_OP_sub, part_of(f, s->x, s->d, 1, n > 0 ? n - 1 : 0),
-                              part_of(f, s->x, s->d, 0, n > 0 ? n - 1 : 0));
+  luc_tensor *steps = luc__f2(f, LUC_OP_sub, luc__f_narrow(f, s->x, s->d, 1, n > 0 ? n - 1 : 0),
+                              luc__f_narrow(f, s->x, s->d, 0, n > 0 ? n - 1 : 0));
   return luc__f2(f, LUC_OP_mul, steps, both);
 }
 
 /* Twice the area under samples dx apart: inner ones count twice. */
 static luc_tensor *total(luc_formula *f, luc_tensor *y, const samples *s) {
   luc_tensor *twice = luc__fs(f, LUC_OP_mul, luc__f_sum_dim(f, y, s->d), 2);
-  luc_tensor *first = luc__f_squeeze(f, part_of(f, y, s->d, 0, 1), s->d);
-  luc_tensor *last = luc__f_squeeze(f, part_of(f, y, s->d, s->n - 1, 1), s->d);
+  luc_tensor *first = luc__f_squeeze(f, luc__f_narrow(f, y, s->d, 0, 1), s->d);
+  luc_tensor *last = luc__f_squeeze(f, luc__f_narrow(f, y, s->d, s->n - 1, 1), s->d);
   luc_tensor *rest = luc__f2(f, LUC_OP_sub, luc__f2(f, LUC_OP_sub, twice, first), last);
   return luc__fs(f, LUC_OP_mul, rest, s->dx);
 }
@@ -97,9 +92,9 @@ typedef struct spacing {
 
 /* The differences of n pairs of neighbours, from `at` on, by their distances. */
 static luc_tensor *slopes(luc_formula *f, luc_tensor *x, const spacing *s, int64_t at, int64_t n) {
-  luc_tensor *apart =
-      luc__f2(f, LUC_OP_sub, part_of(f, x, s->d, at + 1, n), part_of(f, x, s->d, at, n));
-  return s->steps ? luc__f2(f, LUC_OP_div, apart, part_of(f, s->steps, s->d, at, n)) : apart;
+  luc_tensor *apart = luc__f2(f, LUC_OP_sub, luc__f_narrow(f, x, s->d, at + 1, n),
+                              luc__f_narrow(f, x, s->d, at, n));
+  return s->steps ? luc__f2(f, LUC_OP_div, apart, luc__f_narrow(f, s->steps, s->d, at, n)) : apart;
 }
 
 /* The slopes of n parabolas, each through three neighbours, the first of them from `at` on: at the
@@ -109,7 +104,8 @@ static luc_tensor *parabolas(luc_formula *f, luc_tensor *x, const spacing *s, in
   luc_tensor *before = slopes(f, x, s, at, n), *after = slopes(f, x, s, at + 1, n), *share;
   luc_tensor *bend = luc__f2(f, LUC_OP_sub, after, before);
   if (s->steps) {
-    luc_tensor *h1 = part_of(f, s->steps, s->d, at, n), *h2 = part_of(f, s->steps, s->d, at + 1, n);
+    luc_tensor *h1 = luc__f_narrow(f, s->steps, s->d, at, n),
+               *h2 = luc__f_narrow(f, s->steps, s->d, at + 1, n);
     share = luc__f2(f, LUC_OP_div, which == 2 ? h2 : h1, luc__f2(f, LUC_OP_add, h1, h2));
     bend = luc__f2(f, LUC_OP_mul, bend, share);
   } else {
@@ -130,8 +126,8 @@ static luc_status gradient_along(luc_context *ctx, luc_tensor *x, const spacing 
     s.steps = luc__f_reshape(&f, steps, x->ndim, sizes);
     inner = parabolas(&f, x, &s, 0, n - 2, 1);
   } else { /* the same, but for the middle one's part in it */
-    luc_tensor *apart =
-        luc__f2(&f, LUC_OP_sub, part_of(&f, x, s.d, 2, n - 2), part_of(&f, x, s.d, 0, n - 2));
+    luc_tensor *apart = luc__f2(&f, LUC_OP_sub, luc__f_narrow(&f, x, s.d, 2, n - 2),
+                                luc__f_narrow(&f, x, s.d, 0, n - 2));
     inner = luc__fs(&f, LUC_OP_div, apart, 2);
   }
   list[0] = order == 2 ? parabolas(&f, x, &s, 0, 1, 0) : slopes(&f, x, &s, 0, 1);

@@ -173,11 +173,6 @@ static void check_envelope(luc_formula *f, luc_tensor *envelope) {
         luc__fail(f->ctx, LUC_ERR_VALUE, "window overlap add min: %g is less than 1e-11", value);
 }
 
-static luc_tensor *cut(luc_formula *f, luc_tensor *t, int64_t start, int64_t end) {
-  luc_value last = luc_v_int(-1), from = luc_v_int(start), length = luc_v_int(end - start);
-  return luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(t), last, from, length));
-}
-
 /* The signal [B, samples] of frames [B, frames, n]: their sum over the sum of the windows'
  * squares. */
 static luc_tensor *joined(luc_formula *f, luc_tensor *frames, const framing *w,
@@ -193,10 +188,12 @@ static luc_tensor *joined(luc_formula *f, luc_tensor *frames, const framing *w,
   if (!window) window = luc__f_call(f, LUC_OP_new_ones, LUC_ARGS(luc_v_tensor(frames), size));
   luc_tensor *squares = luc__f2(f, LUC_OP_mul, window, window);
   squares = luc__f_expand(f, squares, 3, (int64_t[]){1, count, w->n});
-  luc_tensor *envelope = cut(f, overlapped(f, squares, w->hop, total), start, held);
+  luc_tensor *envelope = overlapped(f, squares, w->hop, total);
+  envelope = luc__f_narrow(f, envelope, -1, start, held - start);
   luc_tensor *sum = overlapped(f, luc__f2(f, LUC_OP_mul, frames, window), w->hop, total);
+  sum = luc__f_narrow(f, sum, -1, start, held - start);
   if (held > start) check_envelope(f, envelope);
-  luc_tensor *r = luc__f2(f, LUC_OP_div, cut(f, sum, start, held), envelope);
+  luc_tensor *r = luc__f2(f, LUC_OP_div, sum, envelope);
   return end > total ? padded(f, r, 0, end - total, "constant") : r;
 }
 
@@ -214,7 +211,7 @@ luc_status luc__run_istft(luc_context *ctx, luc_value *args, luc_value *out) {
   if (args[9].as.i) {
     t = transformed(&f, LUC_OP_fft_complex, t, scale, how);
   } else {
-    if (!onesided) t = cut(&f, t, 0, w.n / 2 + 1);
+    if (!onesided) t = luc__f_narrow(&f, t, -1, 0, w.n / 2 + 1);
     t = transformed(&f, LUC_OP_fft_back, t, scale, how);
   }
   luc_tensor *r = joined(&f, t, &w, args);
