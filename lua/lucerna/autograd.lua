@@ -18,6 +18,15 @@ local GRAD = { "outputs", "inputs", "grad_outputs", "retain_graph", "create_grap
 
 local function as_list(value) return is_tensor(value) and { value } or value end
 
+-- The table of tensors that an iterator gives; what is no iterator, as it is.
+local function read(inputs)
+  if type(inputs) ~= "function" then return inputs end
+  check.called("grad", "inputs", inputs)
+  local list = {}
+  for input in inputs do list[#list + 1] = input end
+  return list
+end
+
 local function is_batch_of(seed, output)
   if not is_tensor(seed) or seed:dim() ~= output:dim() + 1 then return false end
   for d = 1, output:dim() do
@@ -44,10 +53,12 @@ local function grad_of_batch(outputs, inputs, seeds, options)
   return table.unpack(results, 1, n)
 end
 
-local function grad_with_batches(...)
+-- What the core does not take: batches, and inputs from an iterator.
+local function grad_in_lua(...)
   local outputs, inputs, seeds, retain_graph, create_graph, allow_unused, batched, materialize =
     arguments("grad", GRAD, ...)
-  if not check.boolean("grad", "is_grads_batched", batched) then
+  inputs = read(inputs)
+  if batched == nil or not check.boolean("grad", "is_grads_batched", batched) then
     return core.autograd.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused,
       materialize)
   end
@@ -68,15 +79,18 @@ end
 
 --- grad(outputs, inputs, {grad_outputs, retain_graph, create_graph = false, allow_unused,
 -- is_grads_batched = false, materialize_grads = false}): the gradients of outputs by inputs, one
--- result for each input, without touching grad. grad_outputs: what outputs are multiplied with (one
--- element needs none). allow_unused gives nil for an input that is not used, materialize_grads
--- zeros. create_graph: gradients that can be differentiated again. is_grads_batched: grad_outputs
--- have one more dimension in front, and so have the gradients, computed together.
+-- result for each input, without touching grad. inputs: a tensor, a table of some, or an iterator,
+-- as net:parameters() is. grad_outputs: what outputs are multiplied with (one element needs none).
+-- allow_unused gives nil for an input that is not used, materialize_grads zeros. create_graph:
+-- gradients that can be differentiated again. is_grads_batched: grad_outputs have one more
+-- dimension in front, and so have the gradients, computed together.
 function autograd.grad(...)
   local n = select("#", ...)
   local options = n > 0 and select(n, ...)
-  if type(options) == "table" and options.is_grads_batched ~= nil then
-    return grad_with_batches(...)
+  local named = type(options) == "table" and options
+  if named and (named.is_grads_batched ~= nil or type(named.inputs) == "function")
+    or type((select(2, ...))) == "function" then
+    return grad_in_lua(...)
   end
   return core.autograd.grad(...)
 end

@@ -251,6 +251,21 @@ describe("autograd.grad", function()
     assert.has_error(function() autograd.grad((x * 2):sum(), { x, y }) end)
   end)
 
+  it("takes inputs from an iterator", function()
+    local net = lucerna.nn.Linear(2, 1)
+    local x = lucerna.tensor { { 1.0, 2.0 } }
+    local want = { autograd.grad(net(x):sum(), { net.weight, net.bias }) }
+    local positional = { autograd.grad(net(x):sum(), net:parameters()) }
+    local named = { autograd.grad { outputs = net(x):sum(), inputs = net:parameters() } }
+    for _, got in ipairs { positional, named } do
+      assert.equal(2, #got)
+      for k, grad in ipairs(want) do assert.same(grad:tolist(), got[k]:tolist()) end
+    end
+    parity.refused("write net:parameters()", autograd.grad, net(x):sum(), net.parameters)
+    parity.refused("got string 'weight' at position 1", autograd.grad,
+      net(x):sum(), net:named_parameters())
+  end)
+
   it("takes gradients of the outputs", function()
     local x = leaf { 1, 2 }
     local dx = autograd.grad({ x * 2, x * 3 }, { x },
