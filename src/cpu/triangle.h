@@ -1,12 +1,18 @@
-/* Clearing what lies above or below a diagonal. */
+/* Copying what lies on one side of a diagonal. */
 #ifndef LUC_TRIANGLE_H
 #define LUC_TRIANGLE_H
 
-#include "lucerna/base.h"
+#include "base/context.h"
 
-/* Zeroes, in `count` contiguous matrices of rows x columns elements of `width` bytes, what lies
- * above (lower) or below (upper) the diagonal that is `diagonal` to the right of the main one. */
-void luc__triangle_clear(char *data, size_t width, int64_t count, int64_t rows, int64_t columns,
-                         int64_t diagonal, bool lower);
+/* `count` contiguous matrices of rows x columns elements of `size` bytes. */
+typedef struct luc_triangle {
+  const char *from; /* may be `to` */
+  char *to;
+  int64_t size, count, rows, columns;
+  int64_t diagonal; /* so far to the right of the main one */
+  bool lower;       /* what lies above it becomes 0, else what lies below */
+} luc_triangle;
+
+void luc__triangle(luc_context *ctx, const luc_triangle *t);
 
 #endif

@@ -364,15 +364,25 @@ luc_status luc__run_repeat_interleave_counts(luc_context *ctx, luc_value *args, 
 /* ---- triangles ---- */
 
 static luc_status triangle(luc_context *ctx, bool lower, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *r;
+  luc_tensor *t = args[0].as.tensor, *x, *r = NULL;
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
             "input tensor must have at least 2 dimensions, got %d", t->ndim);
-  LUC_TRY(luc__duplicate(ctx, t, &r));
-  int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
-  if (t->numel)
-    luc__triangle_clear(r->data, luc__dtype_size(r->dtype), r->numel / (rows * columns), rows,
-                        columns, luc__diagonal_shift(args[1].as.i), lower);
-  return luc__give(ctx, LUC_OK, out, r);
+  LUC_TRY(luc__to_contiguous(ctx, t, &x));
+  luc_status status = x == t ? luc__tensor_empty_like(ctx, t, t->dtype, &r) : LUC_OK;
+  if (x != t) r = luc__retain(x); /* a copy, in place */
+  const int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
+  if (status == LUC_OK && t->numel)
+    luc__triangle(ctx, &(luc_triangle){.from = x->data,
+                                       .to = r->data,
+                                       .size = (int64_t)luc__dtype_size(r->dtype),
+                                       .count = r->numel / (rows * columns),
+                                       .rows = rows,
+                                       .columns = columns,
+                                       .diagonal = luc__diagonal_shift(args[1].as.i),
+                                       .lower = lower});
+  if (status == LUC_OK) r->from_one = t->from_one;
+  luc_tensor_release(ctx, x);
+  return luc__give(ctx, status, out, r);
 }
 
 LUC_RUN_BY(tril, triangle, true)

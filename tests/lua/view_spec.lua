@@ -108,3 +108,22 @@ describe("roll", function()
     assert.same({2, 4, 1}, x.grad:tolist())
   end)
 end)
+
+describe("triangles", function()
+  it("of all shapes, wherever the diagonal is, are what is on their side", function()
+    for _, size in ipairs {{3, 7}, {7, 3}, {2, 5, 4}, {300, 900}, {1, 1}} do
+      local n = #size
+      local x = lucerna.randn(size)
+      local row = lucerna.arange(1, size[n - 1] + 1):unsqueeze(-1)
+      local column = lucerna.arange(1, size[n] + 1)
+      for k = -8, 8, 2 do
+        local low = (column - row):le(k)
+        assert.is_true(x:tril(k):equal(x:where(low, lucerna.zeros(1))))
+        assert.is_true(x:triu(k + 1):equal(x:where(low:logical_not(), lucerna.zeros(1))))
+      end
+      local turned = x:transpose(-1, -2)
+      assert.is_true(turned:tril():equal(x:triu():transpose(-1, -2)))
+      assert.is_true(x:equal(turned:transpose(-1, -2)))
+    end
+  end)
+end)
