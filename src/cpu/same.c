@@ -14,6 +14,7 @@ enum { BLOCK = 1024, KEYS = 256, GRAIN = 1 << 15, LEAST_SLOTS = 64 };
 
 typedef struct compare_job {
   luc_ew_fn equal;
+  luc_load_fn load; /* NULL: as they lie */
   const char *a, *b;
   int64_t size;
   atomic_bool differs;
@@ -23,42 +24,38 @@ static void compare_range(void *arg, int64_t begin, int64_t end) {
   static const luc_ew_params none;
   compare_job *job = arg;
   uint8_t truth[BLOCK];
+  _Alignas(64) char x[BLOCK * 8], y[BLOCK * 8];
   while (begin < end && !atomic_load_explicit(&job->differs, memory_order_relaxed)) {
     int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
     const void *in[LUC_EW_MAX_INPUTS] = {job->a + begin * job->size, job->b + begin * job->size};
+    if (job->load != NULL) {
+      job->load(x, in[0], job->size, n);
+      job->load(y, in[1], job->size, n);
+      in[0] = x, in[1] = y;
+    }
     job->equal(truth, in, n, &none, 0);
     if (memchr(truth, 0, (size_t)n)) atomic_store(&job->differs, true);
     begin += n;
   }
 }
 
-/* The type of the kernels' loop for these elements as they are, or -1. */
-static int loop_of(luc_dtype dtype) {
-  switch (dtype) {
-  case LUC_FLOAT32: return LUC_COMPUTE_F32;
-  case LUC_FLOAT64: return LUC_COMPUTE_F64;
-  case LUC_INT64: return LUC_COMPUTE_I64;
-  case LUC_INT32: return LUC_EW_I32;
-  case LUC_UINT8:
-  case LUC_INT8: /* equal bytes are equal whatever they mean */
-  case LUC_BOOL: return LUC_EW_U8;
-  default: return -1;
+/* Complex numbers are equal where both of their parts are. */
+bool luc__compare(luc_context *ctx, const luc_tensor *a, const luc_tensor *b) {
+  const luc_dtype dtype = luc__dtype_to_real(a->dtype);
+  const int64_t n = a->numel * (dtype != a->dtype ? 2 : 1);
+  const luc_kernels *kernels = luc__kernels(ctx);
+  const luc_ew_fn *equal = kernels->elementwise[LUC_EW_eq].fn;
+  const int type = luc__elementwise_type(dtype);
+  compare_job job = {.a = a->data, .b = b->data, .size = (int64_t)luc__dtype_size(dtype)};
+  if (type >= 0) job.equal = equal[type];
+  if (job.equal == NULL) {
+    job.equal = equal[luc__compute(dtype)];
+    job.load = kernels->copy->load[luc__compute(dtype)][dtype];
   }
-}
-
-bool luc__compare(luc_context *ctx, const luc_tensor *a, const luc_tensor *b, bool *same) {
-  int loop = loop_of(a->dtype);
-  if (loop < 0) return false;
-  compare_job job = {.equal = luc__kernels(ctx)->elementwise[LUC_EW_eq].fn[loop],
-                     .a = a->data,
-                     .b = b->data,
-                     .size = (int64_t)luc__dtype_size(a->dtype)};
-  int64_t first = a->numel < BLOCK ? a->numel : BLOCK;
+  int64_t first = n < BLOCK ? n : BLOCK;
   compare_range(&job, 0, first); /* most that differ do so here: no thread is woken for them */
-  if (!job.differs && first < a->numel)
-    luc__parallel_for(ctx, a->numel, GRAIN, compare_range, &job);
-  *same = !job.differs;
-  return true;
+  if (!job.differs && first < n) luc__parallel_for(ctx, n, GRAIN, compare_range, &job);
+  return !job.differs;
 }
 
 /* ---- membership ---- */

@@ -5,9 +5,8 @@
 
 #include "tensor/tensor.h"
 
-/* Compares contiguous tensors of one dtype and size up to the first difference. False if there is
- * no kernel for that dtype; else *same is set. */
-bool luc__compare(luc_context *ctx, const luc_tensor *a, const luc_tensor *b, bool *same);
+/* Are these contiguous tensors of one dtype and size the same, up to the first difference? */
+bool luc__compare(luc_context *ctx, const luc_tensor *a, const luc_tensor *b);
 
 /* found[i] = is x[i] one of the m others, or is it not (invert)? n and m elements of dtype: int64,
  * float32 or float64. */

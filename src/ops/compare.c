@@ -82,9 +82,8 @@ luc_status luc__run_equal(luc_context *ctx, luc_value *args, luc_value *out) {
     return LUC_OK;
   }
   const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  bool alike = a->dtype == b->dtype && luc__is_contiguous(a) && luc__is_contiguous(b), answer;
-  if (alike && luc__compare(ctx, a, b, &answer)) {
-    *out = luc_v_bool(answer);
+  if (a->dtype == b->dtype && luc__is_contiguous(a) && luc__is_contiguous(b)) {
+    *out = luc_v_bool(luc__compare(ctx, a, b));
     return LUC_OK;
   }
   LUC_TRY(luc__op1(ctx, LUC_OP_eq, &same, LUC_ARGS(args[0], args[1])));

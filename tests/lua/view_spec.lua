@@ -127,3 +127,21 @@ describe("triangles", function()
     end
   end)
 end)
+
+describe("equal", function()
+  it("knows halves, small floats and complex numbers to the last", function()
+    for _, dtype in ipairs {"float16", "bfloat16", "int16", "complex64", "complex128"} do
+      local x = lucerna.randint(0, 100, {3001}):to(dtype)
+      local y = x:clone()
+      assert.is_true(x:equal(y))
+      y[3001] = y[3001] + 1
+      assert.is_false(x:equal(y))
+    end
+    local zero = lucerna.zeros(3, {dtype = lucerna.float16})
+    assert.is_true(zero:equal(-zero))
+    assert.is_false((zero / 0):equal(zero / 0))
+    local z = lucerna.complex(zero:float(), zero:float())
+    assert.is_true(z:equal(-z))
+    assert.is_false(z:equal(lucerna.complex(zero:float(), lucerna.tensor {0.0, 0, 1})))
+  end)
+end)
