@@ -36,7 +36,21 @@ void luc__part(const luc_tensor *t, int part, luc_tensor *out) {
 
 /* ---- copies ---- */
 
+/* Which of n numbers of parts of this type, so many parts apart, are not 0. */
+#define TRUTH_RUN(type)                                                                            \
+  static void truth_##type(char *out, int64_t step, const char *in, int64_t apart, int64_t n) {    \
+    const type *p = (const type *)(const void *)in;                                                \
+    if (step == 1 && apart == 2)                                                                   \
+      for (int64_t i = 0; i < n; i++) out[i] = (p[2 * i] != 0) | (p[2 * i + 1] != 0);              \
+    else                                                                                           \
+      for (int64_t i = 0; i < n; i++)                                                              \
+        out[i * step] = (p[i * apart] != 0) | (p[i * apart + 1] != 0);                             \
+  }
+TRUTH_RUN(float)
+TRUTH_RUN(double)
+
 static void to_truth(luc_tensor *dst, const luc_tensor *src) {
+  const int64_t size = (int64_t)luc__dtype_size(luc__dtype_to_real(src->dtype));
   luc_nest nest;
   luc_cursor c;
   luc__nest_init(&nest, dst->ndim, dst->sizes);
@@ -44,11 +58,10 @@ static void to_truth(luc_tensor *dst, const luc_tensor *src) {
   luc__nest_add(&nest, src);
   luc__nest_simplify(&nest);
   luc__nest_seek(&nest, 0, &c);
-  for (int64_t i = 0; i < nest.numel; i++) {
-    double parts[2];
-    luc__load_complex(c.ptr[1], src->dtype, parts);
-    *c.ptr[0] = parts[0] != 0 || parts[1] != 0;
-    if (i + 1 < nest.numel) luc__nest_advance(&nest, &c, 1);
+  const int64_t n = nest.sizes[0], step = nest.strides[0][0], apart = nest.strides[1][0] / size;
+  for (int64_t i = 0; i < nest.numel; i += n) {
+    (size == 4 ? truth_float : truth_double)(c.ptr[0], step, c.ptr[1], apart, n);
+    if (i + n < nest.numel) luc__nest_advance(&nest, &c, n);
   }
 }
 

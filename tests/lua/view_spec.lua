@@ -145,3 +145,17 @@ describe("equal", function()
     assert.is_false(z:equal(lucerna.complex(zero:float(), lucerna.tensor {0.0, 0, 1})))
   end)
 end)
+
+describe("complex numbers", function()
+  it("are true where a part is, whatever their steps", function()
+    for _, dtype in ipairs {"float32", "float64"} do
+      local re = lucerna.randint(-1, 2, {7, 40}):to(dtype)
+      local im = lucerna.randint(-1, 2, {7, 40}):to(dtype)
+      local z, truth = lucerna.complex(re, im), re:ne(0):logical_or(im:ne(0))
+      assert.is_true(z:bool():equal(truth))
+      assert.is_true(z:t():bool():equal(truth:t()))
+      assert.is_true(z[{{}, {1, -1, 3}}]:bool():equal(truth[{{}, {1, -1, 3}}]))
+      assert.is_true(z:count_nonzero(1):equal(truth:sum(1)))
+    end
+  end)
+end)
