@@ -127,6 +127,45 @@
 #undef U
 #undef FN
 
+/* Eight bytes at a time, as one word, which no machine shifts by lanes: what comes from a
+ * neighbour is cut off. */
+typedef uint64_t eight __attribute__((aligned(1), may_alias));
+#define T        eight
+#define FN(f)    f##_eight
+#define BYTES(b) ((uint64_t)(uint8_t)(b)*0x0101010101010101u)
+static inline T FN(left)(T a, const PARAMS *p) {
+  return a << p->i[0] & BYTES(0xff << p->i[0]);
+}
+static inline T FN(right)(T a, const PARAMS *p) {
+  return a >> p->i[0] & BYTES(0xff >> p->i[0]);
+}
+static inline T FN(right_signed)(T a, const PARAMS *p) {
+  const T signs = a & BYTES(0x80);
+  return FN(right)(a, p) | ((signs << 1) - (signs >> (p->i[0] - 1)));
+}
+LOOP1P(left)
+LOOP1P(right)
+LOOP1P(right_signed)
+#undef BYTES
+#undef T
+#undef FN
+
+/* By one number, from 1 to 7. */
+#define SHIFT_BYTES(name, eights, each)                                                            \
+  static void name(void *out, const void *const *in, int64_t n, const PARAMS *params,              \
+                   unsigned once) {                                                                \
+    const int by = ONCE == 2 ? *(const int8_t *)in[1] : 0;                                         \
+    const int64_t done = by > 0 && by < 8 ? n / 8 * 8 : 0;                                         \
+    const PARAMS p = {.i = {by}};                                                                  \
+    if (done > 0) eights(out, in, done / 8, &p, once & LUC_EW_STREAM);                             \
+    const void *rest[LUC_EW_MAX_INPUTS] = {(const char *)in[0] + done, in[1], NULL};               \
+    if (done < n) each((char *)out + done, rest, n - done, params, ONCE);                          \
+  }
+SHIFT_BYTES(shift_left_bytes_i8, left_loop_eight, shift_left_loop_i8)
+SHIFT_BYTES(shift_left_bytes_u8, left_loop_eight, shift_left_loop_u8)
+SHIFT_BYTES(shift_right_bytes_i8, right_signed_loop_eight, shift_right_loop_i8)
+SHIFT_BYTES(shift_right_bytes_u8, right_loop_eight, shift_right_loop_u8)
+
 /* ---- the table ---- */
 
 /* ORDER EW TYPES */
@@ -170,7 +209,7 @@
    truth,                                                                                          \
    false},
 #define LUC_EW_SHIFT(id, inputs, truth)                                                            \
-  {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8, id##_loop_u8},          \
+  {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_bytes_i8, id##_bytes_u8},        \
    inputs,                                                                                         \
    truth,                                                                                          \
    false},
