@@ -28,11 +28,16 @@ function samplers.Sampler(name)
   return class
 end
 
+-- Has this items? (A tensor without dimensions has none.)
+local function has_items(value)
+  return type(value) == "table" or lucerna.is_tensor(value) and value:dim() > 0
+end
+
 --- The positions of an epoch of a sampler, an array or a function.
 function samplers._positions(sampler)
   if not is_callable(sampler) or lucerna.is_tensor(sampler) then return sampler end
   local positions = sampler()
-  if type(positions) ~= "table" and not lucerna.is_tensor(positions) then
+  if not has_items(positions) then
     fail("a sampler must return positions (got %s)", core.nn.kind_name(positions))
   end
   return positions
@@ -56,7 +61,7 @@ local function check_boolean(who, name, value)
 end
 
 local function check_items(who, name, value)
-  if not lucerna.is_tensor(value) and type(value) ~= "table" then
+  if not has_items(value) then
     fail("%s: %s: expected something with a length (got %s)", who, name, core.nn.kind_name(value))
   end
 end

@@ -493,6 +493,10 @@ describe("samplers", function()
       "shape %[1, 2%]$", function() data.WeightedRandomSampler({{1, 2}}, 1) end)
     refused("BatchSampler: batch_size should be a positive integer value, but got batch_size=0$",
       function() data.BatchSampler({1}, 0, false) end)
+    refused("BatchSampler: sampler: expected something with a length %(got Tensor%)$",
+      function() data.BatchSampler(lucerna.tensor(3), 2, false) end)
+    refused("a sampler must return positions %(got Tensor%)$",
+      function() data.BatchSampler(function() return lucerna.tensor(3) end, 2, false)() end)
     refused("BatchSampler: drop_last should be a boolean value, but got drop_last=nil$",
       function() data.BatchSampler({1}, 1) end)
     refused("SequentialSampler: unknown argument 'n'", function()
