@@ -17,7 +17,7 @@ struct luc_task {
   luc_task *next;   /* all tasks of this pass, newest first */
   luc_node *node;   /* owned; or */
   luc_tensor *leaf; /* owned */
-  bool needed;
+  bool needed, queued;
   int input;          /* 1 + the first of the inputs that are results of it; 0: none are */
   int n;              /* gradients */
   luc_tensor *grad[]; /* owned */
@@ -170,11 +170,8 @@ static luc_status send(luc_run *run, const luc_edge *edge, luc_tensor *g) {
   bool fresh = !task;
   if (fresh) task = task_new(run, edge->to, edge->leaf);
   if (!task) LUC_GO(LUC_ERR_MEMORY);
-  if (!edge->leaf && !task->leaf) {
-    bool queued = false;
-    for (int i = 0; i < task->n; i++) queued |= task->grad[i] != NULL;
-    if (!queued) LUC_GO(heap_push(run, task));
-  }
+  if (!edge->leaf && !task->queued) LUC_GO(heap_push(run, task));
+  task->queued = true;
   luc_tensor *taken = g;
   g = NULL;
   status = accumulate(run, &task->grad[edge->leaf ? 0 : edge->index], taken);

@@ -30,6 +30,15 @@ describe("backward", function()
     assert.same({ 3.0, 4.0 }, x.grad:tolist())
   end)
 
+  it("takes as long as there are pieces", function()
+    local x = lucerna.ones(40000):requires_grad_()
+    local sum = lucerna.cat(x:split(1)):sum()
+    local begin = os.clock()
+    sum:backward()
+    assert.is_true(os.clock() - begin < 0.5)
+    assert.are.equal(40000, x.grad:sum():item())
+  end)
+
   it("stops at the first NaN when it looks for one", function()
     local x = leaf { 0, 4 }
     local function run() (x:sqrt() * lucerna.tensor { 0, 1 }):sum():backward() end
