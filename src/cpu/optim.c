@@ -7,7 +7,7 @@
 #include "cpu/kernels.h"
 #include "cpu/optim_kernels.h"
 
-enum { STRETCH = 1 << 14 };
+enum { STRETCH = 1 << 14, MOST_PIECES = 128 };
 
 typedef struct job {
   luc_optim_rule rule;
@@ -80,8 +80,9 @@ luc_status luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *op
     total += stretches(&u[i]);
     elements += elements_of(&u[i]);
   }
-  /* Many small parameters are not worth waking anybody. */
-  luc__parallel_for(ctx, total, elements < 4 * STRETCH ? total + 1 : 1, run_stretches, &j);
+  /* Many small parameters are not worth waking anybody; each piece looks for its first one. */
+  int64_t grain = elements < 4 * STRETCH ? total + 1 : total / MOST_PIECES + 1;
+  luc__parallel_for(ctx, total, grain, run_stretches, &j);
   return LUC_OK;
 }
 

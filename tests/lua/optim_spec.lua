@@ -774,6 +774,19 @@ describe("help", function()
     assert.matches("^SGD %(\n.*\n%)\noptim.SGD\n.*\n  Stochastic gradient descent", text)
   end)
 
+  it("takes as long for a step as there are parameters", function()
+    local params, one = {}, lucerna.ones(1)
+    for i = 1, 70000 do
+      params[i] = lucerna.ones(1):requires_grad_()
+      params[i].grad = one
+    end
+    local trainer = optim.SGD(params, {lr = 1})
+    local begin = os.clock()
+    trainer:step()
+    assert.is_true(os.clock() - begin < 1.5)
+    assert.are.equal(0, params[70000]:item())
+  end)
+
   it("has a text for every method of optimizers and schedulers", function()
     for _, class in ipairs {optim.Optimizer, optim.lr_scheduler.LRScheduler} do
       for name, value in pairs(class) do
