@@ -10,6 +10,7 @@
 #include "cpu/recurrence.h"
 #include "nn/module.h"
 #include "nn/reset.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
 
 enum { STATES = 2 }; /* h, and c of an LSTM */
@@ -156,7 +157,7 @@ static luc_status add_weight(luc_context *ctx, luc_module *m, const char *name, 
 static luc_status add_layer(luc_context *ctx, luc_module *m, const spec *s, int64_t layer,
                             int direction) {
   char name[NAME];
-  int64_t n = s->hidden * luc__cell_gates(s->kind);
+  int64_t n = luc__product_of(2, (int64_t[]){s->hidden, luc__cell_gates(s->kind)});
   int64_t in = layer == 0 ? s->input : output_size(s) * directions(s);
   LUC_TRY(add_weight(ctx, m, weight_name(name, "weight_ih", layer, direction), 2, n, in));
   LUC_TRY(
@@ -189,7 +190,8 @@ luc_status luc__rnn_build(luc_context *ctx, luc_module *m) {
 
 luc_status luc__rnn_cell_build(luc_context *ctx, luc_module *m) {
   spec s = read_spec(m);
-  int64_t n = s.hidden * whole(m, "num_chunks", luc__cell_gates(s.kind));
+  int64_t gates = whole(m, "num_chunks", luc__cell_gates(s.kind));
+  int64_t n = luc__product_of(2, (int64_t[]){s.hidden, gates});
   LUC_CHECK(ctx, s.hidden > 0, LUC_ERR_VALUE,
             "%s: hidden_size must be greater than zero (got %lld)", m->cls->core->name,
             (long long)s.hidden);

@@ -12,6 +12,14 @@ static inline luc_dtype luc__compute_dtype(luc_dtype dtype) {
   return dtype == LUC_FLOAT64 || !luc__dtype_is_float(dtype) ? LUC_FLOAT64 : LUC_FLOAT32;
 }
 
+/* The product of sizes as a caller gave them; INT64_MAX where it would be more. */
+static inline int64_t luc__product_of(int n, const int64_t *given) {
+  int64_t product = 1;
+  for (int i = 0; i < n; i++)
+    if (__builtin_mul_overflow(product, given[i], &product)) product = INT64_MAX;
+  return product;
+}
+
 /* Two arguments must have one dtype; b may be NULL (an optional argument that was not given). */
 luc_status luc__match_dtype(luc_context *ctx, const char *name_a, const luc_tensor *a,
                             const char *name_b, const luc_tensor *b);

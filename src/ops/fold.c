@@ -92,7 +92,7 @@ done:
 /* Is input [N, C * kernel, L] with the L that the output's size gives? */
 static luc_status check_columns(luc_context *ctx, const luc_tensor *input, const luc_fold *f) {
   int n = input->ndim;
-  int64_t taps = f->kernel[0] * f->kernel[1], places = f->out[0] * f->out[1];
+  int64_t taps = f->kernel[0] * f->kernel[1], places = luc__product_of(2, f->out);
   char text[GEOMETRY_TEXT];
   if (n != 2 && n != 3)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL,

@@ -392,7 +392,7 @@ static luc_status adaptive_size(luc_context *ctx, int spatial, bool mean, const 
   for (int i = 0; i < spatial; i++)
     if (size[i] == LUC_NO_ITEM) size[i] = in[i];
   LUC_TRY(luc__check_least(ctx, "output_size", spatial, size, 0));
-  if (mean && luc__product(spatial, size) == 1) return LUC_OK;
+  if (mean && luc__product_of(spatial, size) == 1) return LUC_OK;
   if ((!mean || spatial == 3) && batched && input->sizes[1] == 0)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL, "only the batch may have no elements");
   for (int i = 0; i < spatial; i++)
@@ -405,7 +405,7 @@ static luc_status pool_adaptive_avg(luc_context *ctx, int spatial, luc_value *ar
                                     luc_value *out) {
   int64_t size[3];
   LUC_TRY(adaptive_size(ctx, spatial, true, args, size));
-  if (luc__product(spatial, size) == 1)
+  if (luc__product_of(spatial, size) == 1)
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
   return luc_call(ctx, spatial == 3 ? LUC_OP_adaptive_avg_pool_windows : LUC_OP_adaptive_avg_pool,

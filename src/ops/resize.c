@@ -32,11 +32,8 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
   luc_tensor *t = NULL, *next = NULL;
   luc_taps taps = {.block = NULL};
   luc_dtype compute = luc__compute_dtype(input->dtype);
-  int64_t before = 1, after = 1; /* elements */
-  for (int i = 0; i < spatial; i++) {
-    before *= back ? out_size[i] : in[i];
-    after *= back ? in[i] : out_size[i];
-  }
+  const int64_t before = luc__product_of(spatial, back ? out_size : in), /* elements */
+      after = luc__product_of(spatial, back ? in : out_size);
   const bool last = luc__channels_last(input, spatial);
   LUC_GO(luc__dense_images(ctx, input, compute, last, &t));
   for (int k = 0; k < spatial; k++) { /* the last dimension, which takes longest, where few are */

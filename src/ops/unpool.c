@@ -86,11 +86,11 @@ LUC_RUN_BY(max_unpool3d, unpool, 3)
 
 static luc_status pool_lp(luc_context *ctx, luc_opid avg, int spatial, luc_value *args,
                           luc_value *out) {
-  int64_t kernel[3], cells = 1;
+  int64_t kernel[3];
   double p = luc_as_double(&args[1]);
   LUC_TRY(luc__take_ints(ctx, "kernel_size", &args[2], spatial, kernel));
   LUC_TRY(luc__check_least(ctx, "kernel_size", spatial, kernel, 1));
-  for (int i = 0; i < spatial; i++) cells *= kernel[i];
+  int64_t cells = luc__product_of(spatial, kernel);
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = luc__fs(&f, LUC_OP_pow, args[0].as.tensor, p);
   y = luc__f_call(

@@ -182,3 +182,27 @@ describe("padding nothing", function()
     end)
   end
 end)
+
+describe("sizes whose product does not fit", function()
+  local F = nn.functional
+
+  before_each(function() lucerna.set_memory_limit(64 << 20) end)
+  after_each(function() lucerna.set_memory_limit(0) end)
+
+  it("are refused", function()
+    local side, third = (1 << 31) - 1, 0x5555555555555556 -- 3 * third is 2, but for 2^64
+    local image = lucerna.ones(1, 1, 2, 2)
+    parity.refused("fold: Given output_size=", F.fold, lucerna.zeros(1, 4, 0), {3, 3}, 2,
+      {padding = side})
+    parity.refused("adaptive_avg_pool3d: ", F.adaptive_avg_pool3d, lucerna.ones(1, 1, 2, 2, 2),
+      {side, side, side})
+    parity.refused("adaptive_avg_pool2d: ", F.adaptive_avg_pool2d, image,
+      {11, 0x2E8BA2E8BA2E8BA3}) -- 1, but for 2^64
+    parity.refused("lp_pool3d: ", F.lp_pool3d, lucerna.ones(1, 1, 2, 2, 2), 2, side)
+    parity.refused("interpolate: ", F.interpolate, lucerna.ones(1, 1, 2, 2, 2), {size = side})
+    for _, name in ipairs {"GRU", "GRUCell"} do
+      parity.refused(name .. ": a tensor of shape %[9223372036854775807, 3%] is larger than any "
+        .. "memory", nn[name], 3, third)
+    end
+  end)
+end)
