@@ -179,9 +179,22 @@ static luc_status reset(luc_context *ctx, luc_module *m, int64_t hidden) {
   return LUC_OK;
 }
 
+/* Is there memory for all weights? Found out before the first is filled, however many layers. */
+static luc_status check_memory(luc_context *ctx, const luc_module *m, const spec *s) {
+  double ways = directions(s), out = (double)output_size(s), rows = (double)s->hidden,
+         row = ways * out + out + 2 * s->bias, item = luc__dtype_size(luc__config_dtype(ctx, m)),
+         layer = rows * ((double)luc__cell_gates(s->kind) * row + (double)s->proj) * item;
+  double bytes = (double)s->layers * ways * (layer + 4 * sizeof(luc_tensor));
+  size_t size = bytes < (double)PTRDIFF_MAX ? (size_t)bytes : PTRDIFF_MAX;
+  void *block = luc__alloc(ctx, size);
+  luc__free(ctx, block, size);
+  return block ? LUC_OK : LUC_ERR_MEMORY;
+}
+
 luc_status luc__rnn_build(luc_context *ctx, luc_module *m) {
   spec s = read_spec(m);
   LUC_TRY(check_spec(ctx, m, &s));
+  if (s.layers > 1) LUC_TRY(check_memory(ctx, m, &s));
   for (int64_t layer = 0; layer < s.layers; layer++)
     for (int direction = 0; direction < directions(&s); direction++)
       LUC_TRY(add_layer(ctx, m, &s, layer, direction));

@@ -205,4 +205,12 @@ describe("sizes whose product does not fit", function()
         .. "memory", nn[name], 3, third)
     end
   end)
+
+  it("of layers are refused before the first is made", function()
+    lucerna.nn.LSTM(3, 4, 2)
+    local before = lucerna.memory().peak
+    parity.refused("LSTM: out of memory: ", nn.LSTM, 3, 4, 1 << 20)
+    parity.refused("LSTM: out of memory: ", nn.LSTM, 3, 4, 1 << 62)
+    assert.is_true(lucerna.memory().peak < before + (1 << 20))
+  end)
 end)
