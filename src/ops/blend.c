@@ -38,6 +38,17 @@ static bool simple_power(const luc_value *exponent, luc_ew *op) {
   return false;
 }
 
+/* Those that complex numbers have by products: 3 and -2. */
+static luc_status complex_power(luc_context *ctx, luc_value *args, luc_dtype dtype,
+                                luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor, *y = luc__f1(&f, LUC_OP_square, x);
+  y = luc_as_double(&args[1]) == 3 ? luc__f2(&f, LUC_OP_mul, y, x)
+                                   : luc__f1(&f, LUC_OP_reciprocal, y);
+  LUC_TRY(luc__f_end(&f, y, &y));
+  return luc__deliver(ctx, out, dtype, &y);
+}
+
 luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
   bool is_float = luc__dtype_has_gradient(dtype);
@@ -47,6 +58,9 @@ luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew op;
   if (is_float && args[0].kind == LUC_TENSOR && simple_power(&args[1], &op))
     return luc__pointwise_as(ctx, op, dtype, args, NULL, out);
+  if (luc__dtype_is_complex(dtype) && args[0].kind == LUC_TENSOR && args[1].kind != LUC_TENSOR)
+    if (luc_as_double(&args[1]) == 3 || luc_as_double(&args[1]) == -2)
+      return complex_power(ctx, args, dtype, out);
   return luc__pointwise_as(ctx, LUC_EW_pow, dtype, args, NULL, out);
 }
 

@@ -203,6 +203,17 @@ describe("a gradient", function()
   end)
 end)
 
+describe("a power", function()
+  it("by 3 or -2 is made of products", function() -- recorded from PyTorch
+    local z = lucerna.complex(lucerna.tensor {1, -.5, 1 / 0}, lucerna.tensor {2.0, 3, 0})
+    local cube, inverse = z ^ 3, z:pow(-2)
+    assert.same({{-11, -2}, {13.375, -24.75}}, cube:narrow(1, 1, 2):tolist())
+    assert.is_true(cube[3]:isnan():item() and inverse[3]:isnan():item())
+    assert.is_true((lucerna.zeros(1, {dtype = c64}) ^ -2):isnan():item())
+    assert.is_true(lucerna.allclose(inverse[1], lucerna.complex(-.12, -.16)))
+  end)
+end)
+
 describe("a file", function()
   it("of PyTorch's has complex tensors", function()
     local o = lucerna.load(parity.path "checkpoint_complex.pt")
