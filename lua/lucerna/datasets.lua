@@ -192,9 +192,12 @@ end
 function ConcatDataset:get(i)
   check_self(self, "ConcatDataset", "get", "datasets")
   i = position("ConcatDataset", i, self:length())
-  local k = 1
-  while i > self.cumulative_sizes[k] do k = k + 1 end
-  return item_of(self.datasets[k], i - (self.cumulative_sizes[k - 1] or 0))
+  local sums, k, last = self.cumulative_sizes, 1, #self.datasets
+  while k < last do -- by halves: the first that ends at i or later
+    local middle = (k + last) // 2
+    if sums[middle] < i then k = middle + 1 else last = middle end
+  end
+  return item_of(self.datasets[k], i - (sums[k - 1] or 0))
 end
 
 --- The items of several data sets of one length side by side: of StackDataset(a, b) the fields of
