@@ -167,8 +167,7 @@ static luc_status send(luc_run *run, const luc_edge *edge, luc_tensor *g) {
   luc_status status = LUC_OK;
   if (run->capture && !(task && task->needed)) goto done;
   LUC_GO(luc__conform(ctx, &g, edge));
-  bool fresh = !task;
-  if (fresh) task = task_new(run, edge->to, edge->leaf);
+  if (!task) task = task_new(run, edge->to, edge->leaf);
   if (!task) LUC_GO(LUC_ERR_MEMORY);
   if (!edge->leaf && !task->queued) LUC_GO(heap_push(run, task));
   task->queued = true;
