@@ -54,7 +54,7 @@ luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = norm_dtype(t, &args[4]);
   double p = luc_as_double(&args[1]);
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
-            "input dtype should be floating point, got %s", luc__dtype_name(dtype));
+            "needs a floating point input or dtype (got %s)", luc__dtype_name(dtype));
   bool simple = p == 0 || p == 1 || p == 2;
   if (!simple && isinf(p)) return norm_infinite(ctx, args, p, out);
   if (!simple) return norm_general(ctx, args, p, out);

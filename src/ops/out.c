@@ -73,12 +73,11 @@ bool luc__takes_out(const luc_context *ctx, luc_opid op) {
   return schema->nresults > 0 && !schema->result_list;
 }
 
-/* Factories, sums and products that are not told a dtype make what they are to fill. */
+/* Factories, and what writes out= itself, make what they are to fill if not told a dtype. */
 static void fit_dtype(luc_context *ctx, luc_opid op, luc_value *args, const luc_tensor *into) {
   const luc_op_info *info = luc__op_info(ctx, op);
   int p = luc__schema_find(&info->schema, "dtype");
-  bool fits = !info->tensor_params || op == LUC_OP_sum || op == LUC_OP_prod ||
-              op == LUC_OP_nansum || op == LUC_OP_cumsum || op == LUC_OP_cumprod;
+  bool fits = !info->tensor_params || (luc__ops[op].flags & LUC_F_OUT);
   if (p >= 0 && fits && luc_is_none(&args[p])) args[p] = luc_v_dtype(into->dtype);
 }
 

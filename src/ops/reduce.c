@@ -44,8 +44,7 @@ luc_status luc__run_mean(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dtype dtype = args[3].kind == LUC_DTYPE ? (luc_dtype)args[3].as.i : t->dtype;
   LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
-            "input dtype should be floating point, got %s (pass dtype= to convert)",
-            luc__dtype_name(dtype));
+            "needs a floating point input or dtype (got %s)", luc__dtype_name(dtype));
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
   return luc__reduce_to(ctx, LUC_RD_sum, t, &dims, dtype, dtype, (double)dims.count, false, out);

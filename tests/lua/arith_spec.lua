@@ -93,7 +93,7 @@ describe("out=", function()
     parity.refused("more than one element", lucerna.add, row, 1, {out = row})
   end)
 
-  it("tells sums and products their dtype", function()
+  it("tells a call its dtype", function() -- recorded from PyTorch
     local x, double = lucerna.tensor({2 ^ 24, 1.0}), lucerna.empty({0}, {dtype = lucerna.float64})
     assert.equal(16777217.0, lucerna.sum(x, 1, {out = double}):item())
     assert.equal(16777217.0, lucerna.cumsum(x, 1, {out = double})[2]:item())
@@ -101,6 +101,9 @@ describe("out=", function()
     assert.equal(2, lucerna.prod(lucerna.tensor({1.5, 2.5}), 1, {out = whole}):item())
     local truth = lucerna.empty({0}, {dtype = lucerna.bool})
     assert.is_true(lucerna.sum(lucerna.tensor({2, -2, 3}), 1, {out = truth}):item())
+    local y = lucerna.tensor {{1e8, 1.0, -1e8, 3}}
+    assert.equal(1.0, lucerna.mean(y, 2, {out = double}):item())
+    parity.refused("floating point input or dtype (got int64)", lucerna.mean, y, 2, {out = whole})
   end)
 end)
 
