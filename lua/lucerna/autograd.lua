@@ -23,7 +23,10 @@ local function read(inputs)
   if type(inputs) ~= "function" then return inputs end
   check.called("grad", "inputs", inputs)
   local list = {}
-  for input in inputs do list[#list + 1] = input end
+  for input in inputs do
+    list[#list + 1] = input
+    if not is_tensor(input) then break end -- the core will say so
+  end
   return list
 end
 

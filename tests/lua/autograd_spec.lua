@@ -273,6 +273,7 @@ describe("autograd.grad", function()
     parity.refused("write net:parameters()", autograd.grad, net(x):sum(), net.parameters)
     parity.refused("got string 'weight' at position 1", autograd.grad,
       net(x):sum(), net:named_parameters())
+    parity.refused("got number", autograd.grad, net(x):sum(), function() return 5 end) -- endless
   end)
 
   it("takes gradients of the outputs", function()

@@ -306,6 +306,8 @@ describe("ModuleList", function()
     assert.are.equal(3, #nn.ModuleList(three(nn.Sequential):children()))
     assert.matches("ModuleList.extend should be called with an iterable, but got number",
       message_of(nn.ModuleList, 3))
+    assert.matches("ModuleList: entry 1: number is not a Module subclass",
+      message_of(nn.ModuleList, function() return 3 end)) -- endless
     assert.matches('Module %[ModuleList%] is missing the required "forward" function',
       message_of(nn.ModuleList(), 1))
   end)

@@ -113,18 +113,21 @@ end
 -- The modules of an array, a container or an iterator.
 local function collect(self, source, method)
   local list = {}
+  local function add(module)
+    check_module(self, module, "entry " .. #list + 1)
+    list[#list + 1] = module
+  end
   if type(source) == "function" then
-    for module in source do list[#list + 1] = module end
+    for module in source do add(module) end
   elseif is_plain(source) and (#source > 0 or next(source) == nil) then
     check_list(self, source)
-    list = table.move(source, 1, #source, 1, {})
+    for i = 1, #source do add(source[i]) end
   elseif is_a(source, "ModuleList") or is_a(source, "Sequential") then
-    for _, module in pairs(source) do list[#list + 1] = module end
+    for _, module in pairs(source) do add(module) end
   else
     fail("%s.%s should be called with an iterable, but got %s", who(self), method,
       describe(source))
   end
-  for i, module in ipairs(list) do check_module(self, module, "entry " .. i) end
   return list
 end
 

@@ -446,19 +446,20 @@ prune.custom_from_mask = applies("custom_from_mask", CustomFromMask, { "mask" })
 -- {{module, name}, …} from an array or an iterator of such pairs.
 local function read_pairs(who, parameters)
   local list = {}
-  if type(parameters) == "function" then
-    for pair in parameters do list[#list + 1] = pair end
-  elseif type(parameters) == "table" and not core.is_module(parameters) then
-    for k, pair in ipairs(parameters) do list[k] = pair end
-  else
-    check.fail("%s(): parameters is not an Iterable", who)
-  end
-  for k, pair in ipairs(list) do
+  local function add(pair)
     if type(pair) ~= "table" then
-      check.fail("%s: parameters: entry %d must be {module, name} (got %s)", who, k,
+      check.fail("%s: parameters: entry %d must be {module, name} (got %s)", who, #list + 1,
         core.kind_name(pair))
     end
     computed.parameter(who, pair[1], pair[2])
+    list[#list + 1] = pair
+  end
+  if type(parameters) == "function" then
+    for pair in parameters do add(pair) end
+  elseif type(parameters) == "table" and not core.is_module(parameters) then
+    for _, pair in ipairs(parameters) do add(pair) end
+  else
+    check.fail("%s(): parameters is not an Iterable", who)
   end
   return list
 end
