@@ -119,24 +119,73 @@ bool luc__complex_gives(luc_ew op, luc_dtype dtype, luc_dtype *result) {
   return k->inputs > 0;
 }
 
+/* How many numbers that have gaps, or repeat, are laid out at a time. */
+enum { CHUNK = 512 };
+
 typedef struct job {
   luc_nest nest; /* operand 0 is the output */
   luc_complex_fn fn;
   const luc_ew_params *params;
+  const luc_copy_kernels *copy;
+  int64_t size[LUC_NEST_OPERANDS]; /* of an element */
 } job;
+
+typedef struct laid_out {
+  _Alignas(64) char data[LUC_NEST_OPERANDS][CHUNK * 16];
+  const char *repeated[LUC_NEST_OPERANDS]; /* a row that lies there, */
+  int64_t times[LUC_NEST_OPERANDS];        /* so often */
+} laid_out;
+
+/* Is operand i one run of `rows` rows of n, or one number for all? */
+static bool is_run(const luc_nest *nest, int i, int64_t size, int64_t n, int64_t rows) {
+  const int64_t step = nest->strides[i][0];
+  return (step == size || step == 0) && (rows == 1 || nest->strides[i][1] == n * step);
+}
+
+/* `rows` rows of n as one run for the kernel. */
+static void run_rows(const job *j, const luc_cursor *c, int64_t n, int64_t rows, laid_out *chunks) {
+  const luc_nest *nest = &j->nest;
+  const luc_runs_fn *runs = j->copy->runs;
+  const bool direct = is_run(nest, 0, j->size[0], n, rows);
+  int64_t step[LUC_NEST_OPERANDS];
+  char *at[LUC_NEST_OPERANDS];
+  for (int i = 0; i < nest->count; i++) {
+    const int64_t size = j->size[i], down = rows > 1 ? nest->strides[i][1] : 0;
+    at[i] = c->ptr[i], step[i] = nest->strides[i][0];
+    if (is_run(nest, i, size, n, rows)) continue;
+    at[i] = chunks->data[i], step[i] = size;
+    if (i == 0 || (chunks->repeated[i] == c->ptr[i] && chunks->times[i] >= rows)) continue;
+    runs[luc__log2(size)](at[i], n * size, size, c->ptr[i], down, nest->strides[i][0], n, rows);
+    chunks->repeated[i] = rows > 1 && down == 0 ? c->ptr[i] : NULL;
+    chunks->times[i] = rows;
+  }
+  j->fn(at, step, n * rows, j->params);
+  if (!direct)
+    runs[luc__log2(j->size[0])](c->ptr[0], rows > 1 ? nest->strides[0][1] : 0, nest->strides[0][0],
+                                at[0], n * j->size[0], j->size[0], n, rows);
+}
 
 static void run_range(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_nest *nest = &j->nest;
-  int64_t step[LUC_NEST_OPERANDS];
+  const int64_t run = nest->sizes[0];
+  laid_out chunks;
   luc_cursor c;
-  for (int i = 0; i < nest->count; i++) step[i] = nest->strides[i][0];
+  bool whole = true;
+  for (int i = 0; i < nest->count; i++) {
+    whole &= is_run(nest, i, j->size[i], run, 1);
+    chunks.repeated[i] = NULL;
+  }
   luc__nest_seek(nest, begin, &c);
   while (begin < end) {
-    int64_t run = nest->sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
-    j->fn(c.ptr, step, n, j->params);
-    begin += n;
-    if (begin < end) luc__nest_advance(nest, &c, n);
+    int64_t n = luc__min64(run - c.at[0], end - begin), rows = 1;
+    if (n == run && run <= CHUNK / 2 && nest->ndim > 1)
+      rows = luc__min64(luc__min64(CHUNK, end - begin) / run, nest->sizes[1] - c.at[1]);
+    else if (!whole)
+      n = luc__min64(n, CHUNK);
+    run_rows(j, &c, n, rows, &chunks);
+    begin += n * rows;
+    if (begin < end) luc__nest_seek(nest, begin, &c);
   }
 }
 
@@ -148,12 +197,14 @@ luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_te
   luc_element numbers[LUC_EW_MAX_INPUTS];
   luc_status status = LUC_OK;
   const bool wide = dtype == LUC_COMPLEX128;
-  job j = {.fn = k->fn[wide], .params = params};
+  job j = {.fn = k->fn[wide], .params = params, .copy = luc__kernels(ctx)->copy};
   if (j.fn == NULL) j.fn = luc__kernels(ctx)->complexes[op][wide];
   luc__nest_init(&j.nest, out->ndim, out->sizes);
   luc__nest_add(&j.nest, out);
+  j.size[0] = (int64_t)luc__dtype_size(out->dtype);
   for (int i = 0; i < k->inputs; i++) {
     const luc_tensor *t = in[i].t;
+    j.size[i + 1] = (int64_t)luc__dtype_size(dtype);
     if (t != NULL && t->dtype != dtype) {
       LUC_GO(luc__tensor_empty_like(ctx, t, dtype, &cast[i]));
       LUC_GO(luc__copy(ctx, cast[i], t));

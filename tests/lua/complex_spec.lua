@@ -100,6 +100,29 @@ describe("kernels in vectors", function()
       end
     end
   end)
+  it("give rows that repeat, and those with gaps, as many at a time", function()
+    lucerna.manual_seed(2)
+    for _, dtype in ipairs { c64, c128 } do
+      for _, n in ipairs { 1, 3, 10, 255, 300, 600 } do
+        local base = lucerna.randn({ 70, 2, n, 2 }, { dtype = dtype })
+        local a = base:select(2, 1):select(3, 1)
+        local row, column = base[1][2]:select(2, 2), a:narrow(2, n, 1)
+        for name in pairs(TWO) do
+          local f, dense = lucerna[name], a:contiguous()
+          for _, b in ipairs { row, column, a, a:flip(1), row:contiguous() } do
+            local want = f(dense, b:expand_as(a):contiguous())
+            assert.is_true(want:equal(f(a, b)), name .. n)
+            assert.is_true(want:equal(f(dense, b)), name .. n)
+            local out = base:clone():select(2, 1):select(3, 2)
+            out:copy_(a)
+            assert.is_true(want:equal(out[name .. "_"](out, b)), name .. n)
+          end
+        end
+        assert.is_true(a:contiguous():abs():equal(a:abs()))
+        assert.is_true(a:contiguous():eq(row):equal(a:eq(row:contiguous())))
+      end
+    end
+  end)
   it("keep the digits of numbers of any size", function()
     local z = extremes()
     local function check(name, near, far)
