@@ -72,8 +72,8 @@ static void run_stretches(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-luc_status luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
-                           const luc_update *u, int64_t count) {
+void luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
+                     const luc_update *u, int64_t count) {
   job j = {rule, options, luc__kernels(ctx)->optim, u, count};
   int64_t total = 0, elements = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -83,11 +83,10 @@ luc_status luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *op
   /* Many small parameters are not worth waking anybody; each piece looks for its first one. */
   int64_t grain = elements < 4 * STRETCH ? total + 1 : total / MOST_PIECES + 1;
   luc__parallel_for(ctx, total, grain, run_stretches, &j);
-  return LUC_OK;
 }
 
-double luc__nadam_mu(const luc_adam *o, int64_t step) {
-  return o->beta1 * (1 - 0.5 * pow(0.96, (double)step * o->momentum_decay));
+double luc__nadam_mu(double beta1, double momentum_decay, int64_t step) {
+  return beta1 * (1 - 0.5 * pow(0.96, (double)step * momentum_decay));
 }
 
 double luc__radam_rectification(double beta2, int64_t step) {

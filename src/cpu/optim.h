@@ -22,7 +22,8 @@ typedef struct luc_update {
                    copies the gradient into the buffer, whatever it holds. */
 } luc_update;
 
-/* How parameters are updated, each with its struct of options. ORDER RULE (optim_kernels.h) */
+/* How parameters are updated, each with its struct of options, which is
+ * made of doubles. ORDER RULE (optim_kernels.h) */
 typedef enum luc_optim_rule {
   LUC_RULE_SGD,
   LUC_RULE_ADAM,
@@ -40,56 +41,52 @@ typedef enum luc_optim_rule {
 
 /* State: momentum buffer (with momentum). */
 typedef struct luc_sgd {
-  double lr, momentum, dampening, weight_decay;
-  bool nesterov, maximize;
+  double lr, momentum, dampening, weight_decay, nesterov, maximize;
 } luc_sgd;
 
 /* Adam, Adamax, NAdam, RAdam and SparseAdam. State: exp_avg, then exp_avg_sq (adamax: exp_inf),
  * then max_exp_avg_sq (adam with amsgrad). NAdam's scalar is mu_product. */
 typedef struct luc_adam {
-  double lr, beta1, beta2, eps, weight_decay;
-  double momentum_decay; /* nadam's */
-  bool amsgrad, maximize;
-  bool decoupled; /* AdamW: weights decay beside the gradient */
+  double lr, beta1, beta2, eps, maximize, weight_decay;
+  double decoupled; /* AdamW: weights decay beside the gradient */
+  union {
+    double amsgrad;        /* adam's */
+    double momentum_decay; /* nadam's */
+  };
 } luc_adam;
 
 /* NAdam's momentum at a step. */
-double luc__nadam_mu(const luc_adam *o, int64_t step);
+double luc__nadam_mu(double beta1, double momentum_decay, int64_t step);
 /* How far RAdam trusts the variance at a step; 0: not yet. */
 double luc__radam_rectification(double beta2, int64_t step);
 
 /* State: square_avg, momentum_buffer (with momentum), grad_avg (centered). */
 typedef struct luc_rmsprop {
-  double lr, alpha, eps, weight_decay, momentum;
-  bool centered, maximize;
+  double lr, alpha, eps, weight_decay, momentum, centered, maximize;
 } luc_rmsprop;
 
 /* State: sum. */
 typedef struct luc_adagrad {
-  double lr, lr_decay, eps, weight_decay;
-  bool maximize;
+  double lr, lr_decay, eps, weight_decay, maximize;
 } luc_adagrad;
 
 /* State: square_avg, acc_delta. */
 typedef struct luc_adadelta {
-  double lr, rho, eps, weight_decay;
-  bool maximize;
+  double lr, rho, eps, weight_decay, maximize;
 } luc_adadelta;
 
 /* State: ax. Scalars: eta, mu. */
 typedef struct luc_asgd {
-  double lambd, weight_decay;
-  bool maximize;
+  double lambd, weight_decay, maximize;
 } luc_asgd;
 
 /* State: prev, step_size. */
 typedef struct luc_rprop {
-  double eta_minus, eta_plus, step_min, step_max;
-  bool maximize;
+  double eta_minus, eta_plus, step_min, step_max, maximize;
 } luc_rprop;
 
 /* Updates all parameters; options is the rule's struct. */
-luc_status luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
-                           const luc_update *u, int64_t count);
+void luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
+                     const luc_update *u, int64_t count);
 
 #endif

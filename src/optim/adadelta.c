@@ -6,15 +6,6 @@
 /* ORDER ADADELTA: the schema's order. */
 enum { LR, RHO, EPS, WEIGHT_DECAY, FOREACH, CAPTURABLE, MAXIMIZE };
 
-static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
-  luc_adadelta adadelta = {.lr = luc_as_double(&o[LR]),
-                           .rho = luc_as_double(&o[RHO]),
-                           .eps = luc_as_double(&o[EPS]),
-                           .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
-                           .maximize = o[MAXIMIZE].as.i};
-  return luc__optim_step(ctx, LUC_RULE_ADADELTA, &adadelta, u, n);
-}
-
 const luc_optim_kind luc__optim_adadelta = {
     .name = "Adadelta",
     .schema = "Adadelta(float lr=1.0, float rho=0.9, float eps=1e-6, float weight_decay=0, "
@@ -26,4 +17,4 @@ const luc_optim_kind luc__optim_adadelta = {
                {"rho value", RHO, 0, 0, 1 + DBL_EPSILON}, /* 1 is allowed */
                LUC_AT_LEAST_0(EPS, "epsilon value"),
                LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
-    .step = step};
+    LUC_TAKES(LUC_RULE_ADADELTA, LR, RHO, EPS, WEIGHT_DECAY, MAXIMIZE)};

@@ -15,15 +15,6 @@ static luc_optim_rows rows(const luc_value *o) {
   return plain && isfinite(luc_as_double(&o[LR])) ? LUC_ROWS_SAME : LUC_ROWS_ALL;
 }
 
-static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
-  luc_adagrad adagrad = {.lr = luc_as_double(&o[LR]),
-                         .lr_decay = luc_as_double(&o[LR_DECAY]),
-                         .eps = luc_as_double(&o[EPS]),
-                         .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
-                         .maximize = o[MAXIMIZE].as.i};
-  return luc__optim_step(ctx, LUC_RULE_ADAGRAD, &adagrad, u, n);
-}
-
 const luc_optim_kind luc__optim_adagrad = {
     .name = "Adagrad",
     .schema = "Adagrad(float lr=1e-2, float lr_decay=0, float weight_decay=0, "
@@ -38,4 +29,4 @@ const luc_optim_kind luc__optim_adagrad = {
                LUC_AT_LEAST_0(EPS, "epsilon value")},
     .initial = initial,
     .rows = rows,
-    .step = step};
+    LUC_TAKES(LUC_RULE_ADAGRAD, LR, LR_DECAY, EPS, WEIGHT_DECAY, MAXIMIZE)};

@@ -14,13 +14,6 @@ static void advance(const luc_value *o, int64_t step, double *scalar) {
   scalar[MU] = step > 0 && done > 1 ? 1 / done : 1;
 }
 
-static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
-  luc_asgd asgd = {.lambd = luc_as_double(&o[LAMBD]),
-                   .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
-                   .maximize = o[MAXIMIZE].as.i};
-  return luc__optim_step(ctx, LUC_RULE_ASGD, &asgd, u, n);
-}
-
 const luc_optim_kind luc__optim_asgd = {
     .name = "ASGD",
     .schema = "ASGD(float lr=1e-2, float lambd=1e-4, float alpha=0.75, float t0=1e6, "
@@ -33,4 +26,4 @@ const luc_optim_kind luc__optim_asgd = {
                LUC_AT_LEAST_0(ALPHA, "alpha value"),
                LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
     .advance = advance,
-    .step = step};
+    LUC_TAKES(LUC_RULE_ASGD, LAMBD, WEIGHT_DECAY, MAXIMIZE)};

@@ -449,12 +449,18 @@ static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
   return LUC_OK;
 }
 
-static luc_status update_group(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
-                               const luc_update *updates, const operands *held, int count) {
-  if (count) LUC_TRY(o->kind->step(ctx, g->options, updates, count));
+/* Nothing here can fail. */
+static void update_group(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
+                         const luc_update *updates, const operands *held) {
+  double numbers[LUC_MAX_PARAMS + LUC_SCHEMA_FLOATS] = {0}, *next = numbers;
+  for (int i = 0; i < o->kind->ntakes; i++) {
+    const luc_value *v = &g->options[o->kind->takes[i]];
+    if (v->kind != LUC_FLOATS) *next++ = luc_as_double(v);
+    for (int k = 0; v->kind == LUC_FLOATS && k < v->n; k++) *next++ = v->as.floats[k];
+  }
+  luc__optim_step(ctx, o->kind->rule, numbers, updates, g->gathered);
   for (int i = 0; i < g->n; i++)
     if (held[i].param) write_back(ctx, o, g->options, &g->slots[i], &held[i]);
-  return LUC_OK;
 }
 
 luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o) {
@@ -470,7 +476,7 @@ luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o) {
     LUC_GO(gather(ctx, o, o->groups[g], o->updates + at, held + at, &o->groups[g]->gathered));
   at = 0;
   for (int g = 0; g < o->ngroups; at += o->groups[g++]->n)
-    LUC_GO(update_group(ctx, o, o->groups[g], o->updates + at, held + at, o->groups[g]->gathered));
+    update_group(ctx, o, o->groups[g], o->updates + at, held + at);
 done:
   for (int i = 0; i < total; i++) operands_release(ctx, &held[i]);
   for (int g = 0; g < o->ngroups; g++) settle(ctx, o->groups[g], status == LUC_OK);

@@ -26,6 +26,10 @@ typedef struct luc_optim_limit {
     "beta parameter at index 2", option, 1, 0, 1                                                   \
   }
 
+/* A kind's rule, and which options it takes: the numbers of these, in the order of its struct. */
+#define LUC_TAKES(of, ...)                                                                         \
+  .rule = of, .ntakes = sizeof((int8_t[]){__VA_ARGS__}), .takes = {__VA_ARGS__}
+
 /* What `step` is in the state dict: not there, a tensor, an integer. */
 typedef enum luc_optim_counts {
   LUC_COUNTS_NOT,
@@ -54,8 +58,9 @@ typedef struct luc_optim_kind {
   luc_optim_rows (*rows)(const luc_value *options);
   /* Scalars before step 1 (step is 0), and after each step. NULL where there are none. */
   void (*advance)(const luc_value *options, int64_t step, double *scalar);
-  luc_status (*step)(luc_context *ctx, const luc_value *options, const luc_update *updates,
-                     int64_t count);
+  luc_optim_rule rule;
+  int ntakes; /* LUC_TAKES gives these three */
+  int8_t takes[LUC_MAX_PARAMS];
 } luc_optim_kind;
 
 extern const luc_optim_kind luc__optim_sgd, luc__optim_adam, luc__optim_adamw, luc__optim_adamax,

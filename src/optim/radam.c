@@ -4,17 +4,6 @@
 /* ORDER RADAM: the schema's order. */
 enum { LR, BETAS, EPS, WEIGHT_DECAY, DECOUPLED, FOREACH, MAXIMIZE };
 
-static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
-  luc_adam radam = {.lr = luc_as_double(&o[LR]),
-                    .beta1 = o[BETAS].as.floats[0],
-                    .beta2 = o[BETAS].as.floats[1],
-                    .eps = luc_as_double(&o[EPS]),
-                    .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
-                    .maximize = o[MAXIMIZE].as.i,
-                    .decoupled = o[DECOUPLED].as.i};
-  return luc__optim_step(ctx, LUC_RULE_RADAM, &radam, u, n);
-}
-
 const luc_optim_kind luc__optim_radam = {
     .name = "RAdam",
     .schema = "RAdam(float lr=1e-3, float[2] betas=[0.9, 0.999], float eps=1e-8, "
@@ -24,4 +13,4 @@ const luc_optim_kind luc__optim_radam = {
     .states = {"exp_avg", "exp_avg_sq"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),
                LUC_BETAS_BELOW_1(BETAS), LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
-    .step = step};
+    LUC_TAKES(LUC_RULE_RADAM, LR, BETAS, EPS, MAXIMIZE, WEIGHT_DECAY, DECOUPLED)};

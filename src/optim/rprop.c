@@ -16,15 +16,6 @@ static double initial(const luc_value *o, int which) {
   return which == 1 ? luc_as_double(&o[LR]) : 0;
 }
 
-static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
-  luc_rprop rprop = {.eta_minus = o[ETAS].as.floats[0],
-                     .eta_plus = o[ETAS].as.floats[1],
-                     .step_min = o[STEP_SIZES].as.floats[0],
-                     .step_max = o[STEP_SIZES].as.floats[1],
-                     .maximize = o[MAXIMIZE].as.i};
-  return luc__optim_step(ctx, LUC_RULE_RPROP, &rprop, u, n);
-}
-
 const luc_optim_kind luc__optim_rprop = {
     .name = "Rprop",
     .schema = "Rprop(float lr=1e-2, float[2] etas=[0.5, 1.2], float[2] step_sizes=[1e-6, 50], *, "
@@ -35,4 +26,4 @@ const luc_optim_kind luc__optim_rprop = {
     .limits = {LUC_AT_LEAST_0(LR, "learning rate")},
     .check = check,
     .initial = initial,
-    .step = step};
+    LUC_TAKES(LUC_RULE_RPROP, ETAS, STEP_SIZES, MAXIMIZE)};

@@ -21,16 +21,6 @@ static luc_optim_rows rows(const luc_value *o) {
   return plain && isfinite(luc_as_double(&o[LR])) ? LUC_ROWS_SAME : LUC_ROWS_ALL;
 }
 
-static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
-  luc_sgd sgd = {.lr = luc_as_double(&o[LR]),
-                 .momentum = luc_as_double(&o[MOMENTUM]),
-                 .dampening = luc_as_double(&o[DAMPENING]),
-                 .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
-                 .nesterov = o[NESTEROV].as.i,
-                 .maximize = o[MAXIMIZE].as.i};
-  return luc__optim_step(ctx, LUC_RULE_SGD, &sgd, u, n);
-}
-
 const luc_optim_kind luc__optim_sgd = {
     .name = "SGD",
     .schema = "SGD(float lr=1e-3, float momentum=0, float dampening=0, float weight_decay=0, "
@@ -42,4 +32,4 @@ const luc_optim_kind luc__optim_sgd = {
     .check = check,
     .needs = needs,
     .rows = rows,
-    .step = step};
+    LUC_TAKES(LUC_RULE_SGD, LR, MOMENTUM, DAMPENING, WEIGHT_DECAY, NESTEROV, MAXIMIZE)};
