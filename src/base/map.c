@@ -1,6 +1,7 @@
 /* The ordered map: an array of entries in insertion order, found by a scan while there are few and
  * through an open-addressed index of positions beyond that, whose hash nobody outside can foresee.
- * Deleted entries stay as holes until the array is rebuilt, so that order and walks survive. */
+ * Deleted entries stay as holes until the array is rebuilt, so that order and walks survive; the
+ * index knows nothing of them, and the array never ends with one. */
 #include "base/map.h"
 
 #include <string.h>
@@ -64,6 +65,19 @@ static void index_add(luc_map *map, uint32_t hash, uint32_t position) {
   uint32_t mask = map->index_size - 1, slot = hash & mask;
   while (map->index[slot] != 0) slot = (slot + 1) & mask;
   map->index[slot] = position + 1;
+}
+
+/* Takes an entry out; those behind it that it kept from their places move up. */
+static void index_remove(luc_map *map, uint32_t hash, uint32_t position) {
+  uint32_t mask = map->index_size - 1, slot = hash & mask;
+  while (map->index[slot] != position + 1) slot = (slot + 1) & mask;
+  for (uint32_t i = (slot + 1) & mask; map->index[i] != 0; i = (i + 1) & mask) {
+    uint32_t home = map->entries[map->index[i] - 1].hash & mask;
+    if (((i - home) & mask) < ((i - slot) & mask)) continue;
+    map->index[slot] = map->index[i];
+    slot = i;
+  }
+  map->index[slot] = 0;
 }
 
 void luc__map_init(luc_map *map) {
@@ -158,9 +172,11 @@ bool luc__map_remove(luc_context *ctx, luc_map *map, const char *key, size_t len
   luc_map_entry *e = luc__map_find(map, key, length);
   if (old != NULL) *old = e != NULL ? e->value : NULL;
   if (e == NULL) return false;
-  free_key(ctx, e); /* the hole stays in the index, where it matches no key */
+  if (map->index != NULL) index_remove(map, e->hash, (uint32_t)(e - map->entries));
+  free_key(ctx, e);
   e->value = NULL;
   map->count--;
+  while (map->used > 0 && map->entries[map->used - 1].key == NULL) map->used--;
   return true;
 }
 
@@ -175,6 +191,7 @@ luc_map_entry *luc__map_next(const luc_map *map, uint32_t *position) {
 luc_map_entry *luc__map_at(const luc_map *map, uint32_t i) {
   if (i >= map->count) return NULL;
   if (map->used == map->count) return &map->entries[i];
+  if (i == map->count - 1) return &map->entries[map->used - 1];
   luc_map_entry *e = luc__map_next(map, &(uint32_t){0});
   for (uint32_t at = (uint32_t)(e - map->entries) + 1; i > 0; i--) e = luc__map_next(map, &at);
   return e;

@@ -188,6 +188,14 @@ static int has_entry(lua_State *L) {
   return 1;
 }
 
+/* core.nn._last_entry(container): the key of the entry added last, or nil */
+static int last_entry(lua_State *L) {
+  const luc_map *map = luc__entries(luc_l_checkpeer(L, 1, "popitem")->m);
+  const luc_map_entry *e = luc__map_at(map, map->count - 1);
+  lua_pushstring(L, e ? e->key : NULL);
+  return 1;
+}
+
 /* core.nn._numbered(list): are its names "0", "1", … in order? */
 static int numbered(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "pop");
@@ -653,6 +661,7 @@ static const luaL_Reg functions[] = {{"_visit", visit},
                                      {"kind_name", luc_l_module_kind_name},
                                      {"_set_children", set_children},
                                      {"_has_entry", has_entry},
+                                     {"_last_entry", last_entry},
                                      {"_numbered", numbered},
                                      {"_slots", slots_of},
                                      {"_pairs", luc_l_module_pairs},

@@ -13,6 +13,7 @@ typedef struct optimizer_box {
   uint32_t magic;
   luc_l_state *st;
   luc_optimizer *o;
+  int group, param; /* the place found last */
 } optimizer_box;
 
 static int optimizer_gc(lua_State *L) {
@@ -36,7 +37,7 @@ static int optimizer_new(lua_State *L) {
   luc_context *ctx = luc_l_context(L, st);
   const char *kind = luaL_checkstring(L, 1);
   optimizer_box *box = lua_newuserdatauv(L, sizeof *box, 0);
-  *box = (optimizer_box){LUC_L_MAGIC_OPTIMIZER, st, NULL};
+  *box = (optimizer_box){.magic = LUC_L_MAGIC_OPTIMIZER, .st = st};
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_setmetatable(L, -2);
   luc_status status = luc_optimizer_new(ctx, kind, &box->o);
@@ -365,18 +366,26 @@ static void push_scalar(lua_State *L, optimizer_box *box, double number) {
   if (status != LUC_OK) luc_l_raise(L, box->st, status);
 }
 
-/* Where parameter t is; false if it is none of them. */
-static bool find_place(const luc_optimizer *o, const luc_tensor *t, int *group, int *param) {
-  for (*group = 0; *group < o->ngroups; ++*group)
-    for (*param = 0; *param < o->groups[*group]->n; ++*param)
-      if (o->groups[*group]->slots[*param].param == t) return true;
+/* Where parameter t is; false if it is none of them. The next one asked for is mostly the next. */
+static bool find_place(optimizer_box *box, const luc_tensor *t, int *group, int *param) {
+  const luc_optimizer *o = box->o;
+  for (int pass = 0; pass < 2; pass++) {
+    int p = pass ? 0 : box->param;
+    for (int g = pass ? 0 : box->group; g < o->ngroups; g++, p = 0)
+      for (; p < o->groups[g]->n; p++) {
+        if (o->groups[g]->slots[p].param != t) continue;
+        *group = box->group = g;
+        *param = box->param = p;
+        return true;
+      }
+  }
   return false;
 }
 
 /* optimizer_place(o, param) -> its group and its position there, or nothing */
 static int optimizer_place(lua_State *L) {
   int group, param;
-  if (!find_place(check_optimizer(L)->o, luc_l_totensor(L, 2), &group, &param)) return 0;
+  if (!find_place(check_optimizer(L), luc_l_totensor(L, 2), &group, &param)) return 0;
   lua_pushinteger(L, group + 1);
   lua_pushinteger(L, param + 1);
   return 2;
@@ -386,11 +395,8 @@ static int optimizer_place(lua_State *L) {
 static int optimizer_next(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   int group = 0, param = -1;
-  if (!lua_isnil(L, 2)) find_place(box->o, luc_l_totensor(L, 2), &group, &param);
-  if (group < box->o->ngroups && ++param == box->o->groups[group]->n) {
-    group++;
-    param = 0;
-  }
+  if (!lua_isnil(L, 2)) find_place(box, luc_l_totensor(L, 2), &group, &param);
+  for (param++; group < box->o->ngroups && param == box->o->groups[group]->n; group++) param = 0;
   luc_l_pushtensor(L, box->st,
                    group < box->o->ngroups ? box->o->groups[group]->slots[param].param : NULL);
   return 1;
@@ -430,7 +436,7 @@ static bool push_state(lua_State *L, optimizer_box *box, int group, int param) {
 static int optimizer_state(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   int group, param;
-  if (!find_place(box->o, luc_l_totensor(L, 2), &group, &param)) return 0;
+  if (!find_place(box, luc_l_totensor(L, 2), &group, &param)) return 0;
   if (!push_state(L, box, group, param)) lua_newtable(L);
   return 1;
 }

@@ -369,6 +369,30 @@ TEST("a map keeps insertion order through replacing and deleting") {
   luc__map_free(ctx, &map);
 }
 
+TEST("a map finds what is left when names that meet in one place go") {
+  luc_map map;
+  luc__map_init(&map);
+  char key[16];
+  for (int i = 0; i < 200; i++)
+    CHECK_EQ(luc__map_set(ctx, &map, key, (size_t)sprintf(key, "k%d", i), NULL, NULL), LUC_OK);
+  uint32_t used = map.used;
+  for (int i = 0; i < 5000; i++) {
+    size_t length = (size_t)sprintf(key, "k%d", 199);
+    CHECK(luc__map_remove(ctx, &map, key, length, NULL));
+    CHECK_EQ(luc__map_set(ctx, &map, key, length, NULL, NULL), LUC_OK);
+    CHECK_EQ(map.used, used); /* the last one leaves no hole */
+  }
+  for (int i = 0; i < 200; i += 1 + i % 3) {
+    size_t length = (size_t)sprintf(key, "k%d", i);
+    CHECK(luc__map_remove(ctx, &map, key, length, NULL));
+    CHECK(luc__map_find(&map, key, length) == NULL);
+    for (int k = i + 1; k < 200; k++)
+      CHECK(luc__map_find(&map, key, (size_t)sprintf(key, "k%d", k)) != NULL);
+  }
+  CHECK_STR(luc__map_at(&map, map.count - 1)->key, map.entries[map.used - 1].key);
+  luc__map_free(ctx, &map);
+}
+
 TEST("a map that is filled and emptied for ever stays small") {
   luc_map map;
   luc__map_init(&map);

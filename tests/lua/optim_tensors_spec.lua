@@ -313,3 +313,17 @@ describe("options that are None", function()
     end
   end)
 end)
+
+describe("states of a core optimizer", function()
+  it("the states of all groups are walked, past one without parameters", function()
+    local a, b = lucerna.ones(1, {requires_grad = true}), lucerna.ones(1, {requires_grad = true})
+    local o = optim.SGD({{params = {a}}, {params = {}}, {params = {b}}}, {lr = 1, momentum = 0.9})
+    a.grad, b.grad = lucerna.ones(1), lucerna.ones(1)
+    o:step()
+    local seen = {}
+    for p in pairs(o.state) do seen[#seen + 1] = p end
+    assert.are.same({a, b}, seen)
+    assert.is_not_nil(o.state[b].momentum_buffer)
+    assert.is_not_nil(o.state[a].momentum_buffer)
+  end)
+end)

@@ -201,9 +201,12 @@ local function insert(self, index, module)
   if not is_module(module) then
     fail("%s.insert: module should be of type: nn.Module (got %s)", who(self), describe(module))
   end
-  local names, modules = read(self)
-  local n = #modules
+  local n = #self
   local at = place(self, index, whole(index) and index < 0 and n or n + 1)
+  if at == n + 1 and not core._has_entry(self, tostring(n)) then
+    return self:add_module(tostring(n), module)
+  end
+  local names, modules = read(self)
   table.insert(modules, at, module)
   table.insert(names, at, tostring(at - 1))
   core._set_children(self, modules, renumbered(names))

@@ -208,9 +208,9 @@ end
 
 --- popitem(): removes the entry added last; returns its key and value.
 function Dict:popitem()
-  local flat, n = entries(self)
-  if n == 0 then fail("%s.popitem: the dictionary is empty", who(self)) end
-  return flat[n - 1], self:pop(flat[n - 1])
+  local last = core._last_entry(self)
+  if not last then fail("%s.popitem: the dictionary is empty", who(self)) end
+  return last, self:pop(last)
 end
 
 --- reversed(): an iterator of the keys, last first.

@@ -216,10 +216,8 @@ end
 -- ---- classes ----
 
 local function child(module, name)
-  local children = core._slots(module, 2)
-  for k = 1, #children, 2 do
-    if children[k] == name then return children[k + 1] or nil end
-  end
+  local _, found = core._has_slot(module, name, 2)
+  return found
 end
 
 -- The ModuleDict of a parametrized module, or nil.
