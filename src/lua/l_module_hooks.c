@@ -28,7 +28,7 @@ static int add_hook(lua_State *L) {
   luc_l_peer *peer = lua_isnil(L, 1) ? NULL : luc_l_checkpeer(L, 1, "register_hook");
   luc_context *ctx = luc_l_context(L, nn->st);
   lua_Integer kind = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, kind >= 0 && kind < LUC_HOOK_KINDS, 2, "no such kind");
+  luaL_argcheck(L, kind >= 0 && kind < LUC_HOOK_STATE + LUC_STATE_EVENTS, 2, "no such kind");
   luc_module_hook hook = {
       .kind = (uint8_t)kind, .flags = (uint8_t)luaL_checkinteger(L, 4), .host = true};
   lua_Integer next = (lua_Integer)ctx->next_id + 1;
@@ -136,15 +136,6 @@ static int push_packed(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
   return 1;
 }
 
-/* The hook of a call of m that has this id, or NULL. */
-static luc_module_hook *find_hook(const luc_nn *nn, const luc_module *m, uint64_t id) {
-  const luc_hooks *lists[] = {m->hooks, nn->hooks};
-  for (int k = 0; k < 2; k++)
-    for (int i = 0; lists[k] && i < lists[k]->n; i++)
-      if (lists[k]->items[i]->id == id) return lists[k]->items[i];
-  return NULL;
-}
-
 /* The outputs at 3 (one value, or a packed table), owned. */
 static void read_outputs(lua_State *L, luc_outputs *out) {
   if (lua_type(L, 3) == LUA_TTABLE) {
@@ -164,9 +155,10 @@ static int call_c_hook(lua_State *L) {
   luc_l_nn *nn = peer->nn;
   luc_context *ctx = nn->st->ctx;
   lua_settop(L, 3);
-  luc_module_hook *hook =
-      find_hook(luc__nn_of(ctx), peer->m, (uint64_t)lua_tointeger(L, lua_upvalueindex(1)));
-  if (!hook || hook->removed) return 0;
+  uint64_t id = (uint64_t)lua_tointeger(L, lua_upvalueindex(1));
+  luc_module_hook *hook = luc__hook_find(peer->m->hooks, id);
+  if (!hook) hook = luc__hook_find(luc__nn_of(ctx)->hooks, id);
+  if (!hook) return 0;
   luc_value args[LUC_MAX_PARAMS];
   int nargs = read_packed(L, 2, args, LUC_MAX_PARAMS);
   luc_outputs out = {.n = -1};

@@ -308,10 +308,10 @@ enum {
 static luc_status run_c_hook(lua_State *L, luc_l_peer *peer, state_box *box) {
   luc_context *ctx = box->st->ctx;
   uint64_t id = (uint64_t)lua_tointeger(L, HOOK_ID);
-  luc_state_hook *hook = peer->m->state_hooks;
-  while (hook && hook->id != id) hook = hook->next;
+  luc_module_hook *hook = luc__hook_find(peer->m->hooks, id);
   if (!hook) return LUC_OK;
-  bool loads = hook->event >= LUC_STATE_LOAD_BEFORE;
+  luc_state_event event = hook->kind - LUC_HOOK_STATE;
+  bool loads = event >= LUC_STATE_LOAD_BEFORE;
   if (lua_istable(L, HOOK_NAMES)) {
     LUC_TRY(luc_state_dict_new(ctx, &box->sd));
     LUC_TRY(read_state(L, ctx, box->sd, HOOK_NAMES, HOOK_VALUES, 0));
@@ -321,7 +321,7 @@ static luc_status run_c_hook(lua_State *L, luc_l_peer *peer, state_box *box) {
     LUC_TRY(read_names(L, ctx, HOOK_UNEXPECTED, &box->unexpected));
     LUC_TRY(read_names(L, ctx, HOOK_ERRORS, &box->errors));
   }
-  luc_state_info info = {.event = hook->event,
+  luc_state_info info = {.event = event,
                          .prefix = luaL_checkstring(L, HOOK_PREFIX),
                          .state = box->sd,
                          .keep_vars = lua_toboolean(L, HOOK_KEEP),

@@ -39,13 +39,6 @@ static luc_status copy_hooks(luc_context *ctx, const luc_copies *c, const luc_mo
     LUC_TRY(luc__hook_add(ctx, to, &hook, &id));
   }
   to->backward_kind = from->backward_kind;
-  for (luc_state_hook *original = from->state_hooks; original; original = original->next) {
-    luc_state_hook hook = *original;
-    uint64_t id;
-    if (hook.host && !c->host) continue;
-    hook.origin = original->origin != NULL ? original->origin : original;
-    LUC_TRY(luc__state_hook_add(ctx, to, &hook, &id));
-  }
   return LUC_OK;
 }
 

@@ -1,8 +1,8 @@
-/* Hooks around forward. A module's list is immutable and counted: registering and removing make a
- * new one, so a call in progress keeps walking the one it began with. */
+/* Hooks around forward, saving and loading. A module's list is immutable and counted: registering
+ * and removing make a new one, so a call in progress keeps walking the one it began with. */
 #include "nn/module.h"
 
-static void hook_release(luc_context *ctx, luc_module_hook *hook) {
+void luc__hook_release(luc_context *ctx, luc_module_hook *hook) {
   while (hook != NULL && --hook->refs == 0) {
     luc_module_hook *origin = hook->origin;
     if (origin == NULL && hook->free != NULL) hook->free(ctx, hook->ud);
@@ -17,7 +17,7 @@ static size_t list_size(int n) {
 
 void luc__hooks_release(luc_context *ctx, luc_hooks *hooks) {
   if (hooks == NULL || --hooks->refs > 0) return;
-  for (int i = 0; i < hooks->n; i++) hook_release(ctx, hooks->items[i]);
+  for (int i = 0; i < hooks->n; i++) luc__hook_release(ctx, hooks->items[i]);
   luc__free(ctx, hooks, list_size(hooks->n));
 }
 
@@ -37,6 +37,12 @@ static luc_hooks *relist(luc_context *ctx, const luc_hooks *from, int n, int gap
   return list;
 }
 
+luc_module_hook *luc__hook_find(const luc_hooks *hooks, uint64_t id) {
+  for (int i = 0; hooks != NULL && i < hooks->n; i++)
+    if (hooks->items[i]->id == id) return hooks->items[i]->removed ? NULL : hooks->items[i];
+  return NULL;
+}
+
 /* ---- every module's hooks ---- */
 
 /* All modules are called in another way, or other hooks are due. Those whose host's hooks come or
@@ -52,7 +58,7 @@ static void every_module_changed(luc_context *ctx, int delta) {
 /* Does a hook make its module one that only the host can call? Backward hooks do not: the core
  * passes calls through their identity functions itself. */
 static int impurity(const luc_module_hook *hook) {
-  return hook->host && !(1u << hook->kind & LUC_HOOK_BACKWARD_KINDS) ? 1 : 0;
+  return hook->host && (hook->kind == LUC_HOOK_PRE || hook->kind == LUC_HOOK_FORWARD) ? 1 : 0;
 }
 
 /* A module, or all of them, may have PyTorch's full backward hooks or its older ones, not both.
@@ -88,6 +94,7 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
     return LUC_ERR_MEMORY;
   }
   *backward_kind |= exclusive_bit(like->kind);
+  if (like->kind >= LUC_HOOK_STATE) nn->state_hooks = true;
   *hook = *like;
   hook->refs = 1;
   hook->removed = false;
@@ -138,14 +145,24 @@ luc_status luc_module_register_backward_hook(luc_context *ctx, luc_module *m, lu
   return add_function(ctx, m, &hook, id);
 }
 
+luc_status luc_module_register_state_hook(luc_context *ctx, luc_module *m, luc_state_event event,
+                                          luc_state_hook_fn fn, void *ud, luc_hook_free_fn free,
+                                          uint64_t *id) {
+  luc_module_hook hook = {.kind = (uint8_t)(LUC_HOOK_STATE + event), .ud = ud, .free = free};
+  LUC_NEED(ctx, m && fn);
+  LUC_CHECK(ctx, (unsigned)event < LUC_STATE_EVENTS, LUC_ERR_VALUE,
+            "register_state_hook: unknown event %d", (int)event);
+  hook.fn.state = fn;
+  return add_function(ctx, m, &hook, id);
+}
+
 bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
   if (m == NULL && luc__nn_of(ctx) == NULL) return false;
   luc_hooks **hooks = m != NULL ? &m->hooks : &luc__nn_of(ctx)->hooks;
   luc_hooks *old = *hooks;
   int place = 0, n = old != NULL ? old->n : 0;
   while (place < n && old->items[place]->id != id) place++;
-  if (place == n) return m != NULL && luc__state_hook_remove(ctx, m, id);
-  if (old->items[place]->removed) return false;
+  if (place == n || old->items[place]->removed) return false;
   luc_module_hook *hook = old->items[place];
   hook->removed = true;
   int delta = -impurity(hook);

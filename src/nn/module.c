@@ -138,7 +138,6 @@ static void free_contents(luc_context *ctx, luc_module *m) {
   luc__map_free(ctx, &m->transient);
   luc__map_free(ctx, &m->outside);
   luc__hooks_release(ctx, m->hooks);
-  luc__state_hooks_free(ctx, m);
   luc__free(ctx, m->config, m->config_size);
   luc__free(ctx, m->parents, m->parents_capacity * sizeof *m->parents);
   luc__class_release(ctx, m->cls);

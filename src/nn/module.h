@@ -9,13 +9,15 @@
 typedef struct luc_module_hook {
   int refs; /* the module's list, running calls, and hooks of copies */
   uint64_t id;
-  uint8_t kind, flags;
+  uint8_t kind; /* luc_hook_kind, or LUC_HOOK_STATE + luc_state_event */
+  uint8_t flags;
   bool host; /* the binding's: the function is on its side */
   bool removed;
   union {
     luc_pre_hook_fn pre;
     luc_forward_hook_fn forward;
     luc_backward_hook_fn backward;
+    luc_state_hook_fn state;
   } fn;
   void *ud;
   luc_hook_free_fn free;
@@ -27,19 +29,6 @@ typedef struct luc_hooks {
   uint32_t kinds; /* bit k: there may be some of kind k */
   luc_module_hook *items[];
 } luc_hooks;
-
-/* A hook that runs when state is saved or loaded; those of a module are linked in order of ids. */
-typedef struct luc_state_hook {
-  struct luc_state_hook *next;
-  int refs; /* the module's list, and running calls */
-  uint64_t id;
-  luc_state_event event;
-  bool host; /* the binding's: the function is on its side */
-  luc_state_hook_fn fn;
-  void *ud;
-  luc_hook_free_fn free;
-  struct luc_state_hook *origin; /* as in luc_module_hook */
-} luc_state_hook;
 
 typedef struct luc_parent {
   luc_module *parent;
@@ -69,7 +58,6 @@ struct luc_module {
   size_t config_size;
   luc_hooks *hooks;       /* NULL: none */
   uint32_t backward_kind; /* its backward hooks are full or old ones, not both; 0: none yet */
-  luc_state_hook *state_hooks;
   luc_parent *parents;
   uint32_t nparents, parents_capacity;
   luc_module *next, *previous; /* all modules of the context; or the list of dying ones */
@@ -140,7 +128,7 @@ typedef struct luc_nn {
   luc_hooks *hooks;       /* of every module, or NULL */
   uint32_t backward_kind; /* as in luc_module */
   uint32_t impure;        /* how many of `hooks` are the host's */
-  uint32_t state_hooks;   /* how many state hooks all modules have together */
+  bool state_hooks;       /* some module has had hooks around saving or loading */
   /* The last failed call: path below its root ("features.3"), class of the failing module. */
   bool failed;
   char failed_path[LUC_PATH_MAX];
@@ -289,17 +277,22 @@ luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *
 
 /* ---- hooks.c ---- */
 
+enum { LUC_HOOK_STATE = LUC_HOOK_KINDS, LUC_HOOK_CALL_KINDS = (1 << LUC_HOOK_STATE) - 1 };
 /* m NULL: the hook is of every module. */
 luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook *like,
                          uint64_t *id);
+/* The one that has this id, or NULL. */
+luc_module_hook *luc__hook_find(const luc_hooks *hooks, uint64_t id);
+void luc__hook_release(luc_context *ctx, luc_module_hook *hook);
 void luc__hooks_release(luc_context *ctx, luc_hooks *hooks);
 
 /* The lists that a call of m goes through, global ones first; they keep their references. */
 typedef struct luc_hook_lists {
   luc_hooks *list[2];
 } luc_hook_lists;
+/* Does a call of m have hooks? */
 static inline bool luc__has_hooks(const luc_nn *nn, const luc_module *m) {
-  return m->hooks != NULL || nn->hooks != NULL;
+  return nn->hooks != NULL || (m->hooks != NULL && m->hooks->kinds & LUC_HOOK_CALL_KINDS);
 }
 luc_hook_lists luc__hook_lists(luc_context *ctx, const luc_module *m);
 void luc__hook_lists_release(luc_context *ctx, luc_hook_lists *lists);
@@ -331,14 +324,10 @@ luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, in
 
 /* ---- state_hooks.c ---- */
 
-luc_status luc__state_hook_add(luc_context *ctx, luc_module *m, const luc_state_hook *like,
-                               uint64_t *id);
-bool luc__state_hook_remove(luc_context *ctx, luc_module *m, uint64_t id);
-void luc__state_hooks_free(luc_context *ctx, luc_module *m);
 /* The first hook of an event whose id is above `after` and not above `last`, or NULL. */
-luc_state_hook *luc__state_hook_next(const luc_module *m, luc_state_event event, uint64_t after,
-                                     uint64_t last);
-luc_status luc__state_hook_call(luc_context *ctx, luc_module *m, luc_state_hook *hook,
+luc_module_hook *luc__state_hook_next(const luc_module *m, luc_state_event event, uint64_t after,
+                                      uint64_t last);
+luc_status luc__state_hook_call(luc_context *ctx, luc_module *m, luc_module_hook *hook,
                                 const luc_state_info *info);
 /* Calls m's hooks of info->event that are not the host's. */
 luc_status luc__state_hooks_run(luc_context *ctx, luc_module *m, const luc_state_info *info);

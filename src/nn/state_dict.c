@@ -198,7 +198,7 @@ static luc_status collect(saver *s, luc_module *m, luc_slot slot) {
 }
 
 static luc_status run_hooks(saver *s, luc_module *m, luc_state_event event) {
-  if (m->state_hooks == NULL) return LUC_OK;
+  if (m->hooks == NULL) return LUC_OK;
   luc_state_info info = {.event = event, .prefix = s->prefix.data, .keep_vars = s->keep_vars};
   if (event == LUC_STATE_SAVE_AFTER) info.state = s->sd;
   return luc__state_hooks_run(s->ctx, m, &info);

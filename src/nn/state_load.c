@@ -462,7 +462,7 @@ typedef struct tree {
 
 static luc_status run_hooks(tree *t, luc_module *m, luc_state_event event) {
   loader *l = &t->l;
-  if (t->own == NULL || m->state_hooks == NULL) return LUC_OK;
+  if (t->own == NULL || m->hooks == NULL) return LUC_OK;
   luc_state_info info = {.event = event,
                          .prefix = l->prefix.data,
                          .version = l->version,

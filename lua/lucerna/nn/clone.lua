@@ -42,10 +42,6 @@ local function hooks_of(module)
   for i = 4, #list, 4 do
     result[#result + 1], result[#result + 2] = list[i - 2], list[i]
   end
-  list = core._state_hooks(module)
-  for i = 3, #list, 3 do
-    result[#result + 1], result[#result + 2] = list[i - 1], list[i]
-  end
   return result
 end
 

@@ -11,7 +11,7 @@ local ordered = require "lucerna.nn.ordered"
 local core = root.nn
 local fail = root._fail
 
-local PRE, FORWARD, FULL_PRE, FULL, OLD = 0, 1, 2, 3, 4 -- luc_hook_kind
+local PRE, FORWARD, FULL_PRE, FULL, OLD, STATE = 0, 1, 2, 3, 4, 5 -- luc_hook_kind, LUC_HOOK_STATE
 local PREPEND, ALWAYS = 1, 2
 
 -- ---- handles ----
@@ -96,25 +96,20 @@ end
 
 -- ---- as maps ----
 
--- PyTorch's dictionaries of hooks: the kinds that they hold, or events (luc_state_event).
+-- PyTorch's dictionaries of hooks: the kinds that they hold. STATE + luc_state_event
 local VIEWS = {
   _forward_pre_hooks = { [PRE] = true }, _forward_hooks = { [FORWARD] = true },
   _backward_pre_hooks = { [FULL_PRE] = true }, _backward_hooks = { [FULL] = true, [OLD] = true },
-  _state_dict_pre_hooks = { state = true, [0] = true },
-  _state_dict_hooks = { state = true, [1] = true },
-  _load_state_dict_pre_hooks = { state = true, [2] = true },
-  _load_state_dict_post_hooks = { state = true, [3] = true },
+  _state_dict_pre_hooks = { [STATE] = true }, _state_dict_hooks = { [STATE + 1] = true },
+  _load_state_dict_pre_hooks = { [STATE + 2] = true },
+  _load_state_dict_post_hooks = { [STATE + 3] = true },
 }
 
 -- The hooks of Lua's under one of these names: {id, hook, …}.
 local function hooks_under(module, name)
-  local kinds, found = VIEWS[name], {}
-  local flat = kinds.state and core._state_hooks(module) or core._hooks(module)
-  local step = kinds.state and 3 or 4
-  for i = 1, #flat, step do
-    if kinds[flat[i]] then
-      found[#found + 1], found[#found + 2] = flat[i + step - 1], flat[i + 1]
-    end
+  local kinds, found, flat = VIEWS[name], {}, core._hooks(module)
+  for i = 1, #flat, 4 do
+    if kinds[flat[i]] then found[#found + 1], found[#found + 2] = flat[i + 3], flat[i + 1] end
   end
   return found
 end
@@ -197,4 +192,4 @@ function global.register_module_module_registration_hook(...)
   return add_registration(2, "register_module_module_registration_hook", ...)
 end
 
-return { methods = methods, global = global, handle = handle, view = view }
+return { methods = methods, global = global, handle = handle, view = view, STATE = STATE }

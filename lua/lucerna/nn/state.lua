@@ -87,7 +87,7 @@ end
 
 local function register(self, event, who, hook, wrapped)
   check.callable(who, "hook", hook)
-  return hooks.handle(self, core._add_state_hook(self, event, wrapped or hook))
+  return hooks.handle(self, core._add_hook(self, hooks.STATE + event, wrapped or hook, 0))
 end
 
 --- register_state_dict_pre_hook(f): f(m, prefix, keep_vars) before m's own values are collected.
