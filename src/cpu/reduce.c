@@ -389,7 +389,8 @@ static void add_dim(luc_nest *nest, int operand, int d, const luc_tensor *t, int
 static bool folds_once(luc_rd op, bool *adds) {
   *adds = op == LUC_RD_sum || op == LUC_RD_nansum || op == LUC_RD_sumsq || op == LUC_RD_sumabs ||
           op == LUC_RD_count;
-  return *adds || op == LUC_RD_max || op == LUC_RD_min || op == LUC_RD_all || op == LUC_RD_any;
+  return *adds || op == LUC_RD_max || op == LUC_RD_min || op == LUC_RD_minmax || op == LUC_RD_all ||
+         op == LUC_RD_any;
 }
 
 /* Splits the dimensions, innermost first, between the two nests. Along strides of 0 there is one

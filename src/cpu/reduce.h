@@ -10,6 +10,7 @@
 typedef enum luc_rd {
 #define LUC_RD(id)        LUC_RD_##id,
 #define LUC_RD_ALL        LUC_RD
+#define LUC_RD_ONE        LUC_RD
 #define LUC_RD_ALL_SHORT  LUC_RD
 #define LUC_RD_REAL       LUC_RD
 #define LUC_RD_REAL_SHORT LUC_RD
@@ -17,6 +18,7 @@ typedef enum luc_rd {
 #include "cpu/reduce.def"
 #undef LUC_RD
 #undef LUC_RD_ALL
+#undef LUC_RD_ONE
 #undef LUC_RD_ALL_SHORT
 #undef LUC_RD_REAL
 #undef LUC_RD_REAL_SHORT
@@ -46,7 +48,8 @@ typedef struct luc_rd_kernel {
   /* Folds n contiguous values into one state. */
   void (*run)(void *a, void *b, const void *in, int64_t n, int64_t first);
   /* Folds `count` rows of n contiguous values, `step` values apart, into n states,
-   * which begin at a vector's alignment and end, with memory of theirs, in a whole vector. */
+   * which begin at a vector's alignment and end, with memory of theirs, in a whole vector.
+   * NULL: there is one state only. */
   void (*rows)(void *restrict a, void *restrict b, const void *restrict in, int64_t n, int64_t step,
                int64_t count, int64_t first);
   /* Folds n other states (of `more` elements, that come later) into n states (of `first`). */

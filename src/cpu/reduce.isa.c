@@ -213,11 +213,14 @@ LUC_INLINE luc_vf64 widened_at_f64(const double *p, int half) {
 
 #define ROW(id, type, short_runs)                                                                  \
   { id##_init_##type, id##_run_##type, id##_rows_##type, id##_merge_##type, short_runs }
-#define TURNED(id, type)      ROW(id, type, NULL)
-#define SHORT(id, type)       ROW(id, type, id##_short_##type)
-#define FLOATS(row, id)       row(id, f32), row(id, f64)
-#define INTEGERS(row, id)     row(id, i64), row(id, i32), row(id, i16), row(id, i8), row(id, u8)
-#define LUC_RD_ALL(id)        {FLOATS(TURNED, id), INTEGERS(TURNED, id)},
+#define TURNED(id, type)  ROW(id, type, NULL)
+#define SHORT(id, type)   ROW(id, type, id##_short_##type)
+#define FLOATS(row, id)   row(id, f32), row(id, f64)
+#define INTEGERS(row, id) row(id, i64), row(id, i32), row(id, i16), row(id, i8), row(id, u8)
+#define LUC_RD_ALL(id)    {FLOATS(TURNED, id), INTEGERS(TURNED, id)},
+#define ONE(id, type)                                                                              \
+  { id##_init_##type, id##_run_##type, NULL, id##_merge_##type, NULL }
+#define LUC_RD_ONE(id)        {FLOATS(ONE, id), INTEGERS(ONE, id)},
 #define LUC_RD_ALL_SHORT(id)  {FLOATS(SHORT, id), INTEGERS(SHORT, id)},
 #define LUC_RD_REAL(id)       {FLOATS(TURNED, id)},
 #define LUC_RD_REAL_SHORT(id) {FLOATS(SHORT, id)},

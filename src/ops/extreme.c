@@ -40,8 +40,19 @@ LUC_RUN_BY(max, run_over_all, LUC_RD_max)
 LUC_RUN_BY(min, run_over_all, LUC_RD_min)
 
 luc_status luc__run_aminmax(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(run_over_dims(ctx, LUC_RD_min, args, &out[0]));
-  return run_over_dims(ctx, LUC_RD_max, args, &out[1]);
+  luc_tensor *t = args[0].as.tensor;
+  luc_reduction_job job = {.op = LUC_RD_minmax, .dtype = t->dtype, .in = t, .divide = 1};
+  luc_dims dims;
+  LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
+  if (dims.count != t->numel || t->numel < 2 ||
+      (luc__dtype_is_float(t->dtype) && !luc__is_native(t->dtype))) {
+    LUC_TRY(run_over_dims(ctx, LUC_RD_min, args, &out[0]));
+    return run_over_dims(ctx, LUC_RD_max, args, &out[1]);
+  }
+  LUC_TRY(luc__out(ctx, &out[0], t->dtype, dims.ndim, dims.sizes, &job.a));
+  LUC_TRY(luc__out(ctx, &out[1], t->dtype, dims.ndim, dims.sizes, &job.b));
+  job.dims = dims.mask;
+  return luc__reduce(ctx, &job);
 }
 
 /* The gradient, shared evenly by all elements that equal the result y; if that is NaN, by the

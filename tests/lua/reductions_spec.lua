@@ -141,6 +141,27 @@ describe("a reduction", function()
     end
   end)
 
+  it("finds both extremes of a tensor at once", function()
+    for _, dtype in ipairs { "float32", "float64", "bfloat16", "int64", "int32", "int16", "int8",
+                             "uint8", "bool" } do
+      for _, n in ipairs { 1, 2, 63, 65, 1000, 16385, 100003, 300000 } do
+        local x = lucerna.arange(n):mul(7919):remainder(n):remainder(251):sub(100)
+        x = (dtype == "uint8" and x:add(104) or x):to(lucerna[dtype])
+        for _, y in ipairs { x, x:reshape(-1, 1):expand(n, 2), x:unfold(1, 1, 3):squeeze(2),
+                             n % 5 == 0 and x:reshape(5, -1):t() or x } do
+          local least, most = y:aminmax()
+          assert.equal(y:min():item(), least:item(), dtype .. n)
+          assert.equal(y:max():item(), most:item(), dtype .. n)
+        end
+        if x:is_floating_point() then
+          x[n // 2 + 1] = 0 / 0
+          local least, most = x:aminmax()
+          assert.is_true(least:isnan():item() and most:isnan():item())
+        end
+      end
+    end
+  end)
+
   it("of what is expanded is that of a copy", function()
     for _, dtype in ipairs { "float32", "float64", "bfloat16", "int64", "uint8", "bool" } do
       local x = lucerna.arange(0, 6):reshape(2, 1, 3, 1):to(lucerna[dtype]):expand(2, 5, 3, 4)
