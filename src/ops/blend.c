@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "cpu/cuts.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
@@ -137,6 +138,15 @@ static luc_status check_bound(luc_context *ctx, const luc_value *v, bool upper, 
   return luc__check_scalar(ctx, luc_as_scalar(v), dtype);
 }
 
+/* An integer past the range, where check_bound allows it, bounds nothing, and the end of the range
+ * does not either. */
+static luc_value within_range(const luc_value *v, luc_dtype dtype) {
+  const int bits = (int)luc__dtype_size(dtype) * 8 - luc__dtype_is_signed(dtype);
+  const int64_t most = (int64_t)(UINT64_MAX >> (64 - bits));
+  if (v->kind != LUC_INT || !luc__dtype_is_int(dtype)) return *v;
+  return luc_v_int(luc__clamp64(v->as.i, luc__dtype_is_signed(dtype) ? -most - 1 : 0, most));
+}
+
 /* A number, and not NaN? */
 static bool is_bound(const luc_value *v) {
   return !luc_as_tensor(v) && !isnan(luc_as_double(v));
@@ -157,6 +167,7 @@ static luc_status clamp(luc_context *ctx, int low, int high, const luc_value *ar
             "not implemented for bool");
   LUC_TRY(check_bound(ctx, lower, false, dtype));
   LUC_TRY(check_bound(ctx, upper, true, dtype));
+  for (int i = 1; i < n; i++) operands[i] = within_range(&operands[i], dtype);
   luc_ew op = n == 3 ? LUC_EW_clamp : only_upper ? LUC_EW_minimum : LUC_EW_maximum;
   if (n == 3 && luc__dtype_is_float(dtype) && is_bound(lower) && is_bound(upper))
     op = LUC_EW_within;
