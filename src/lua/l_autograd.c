@@ -25,7 +25,7 @@ static int run_backward(lua_State *L, luc_l_state *st, const luc_value *tensors,
       some ? inputs->as.tensors : NULL, some ? inputs->n : 0, flags);
   st->L = outer;
   if (status == LUC_OK && st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, st);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, status);
 }
 
 static int tensor_backward(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -79,7 +79,7 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
                         inputs->as.tensors, n, flags, results);
   st->L = outer;
   if (a->v[6].as.i && status == LUC_OK) status = fill_zeros(st->ctx, inputs, results);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   for (int i = 0; i < n; i++) luc_l_tobox(L, first + i)->t = results[i];
   for (int i = 0; i < n; i++) {
     if (results[i]) continue;
@@ -87,16 +87,16 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
     lua_replace(L, first + i);
   }
   if (st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, st);
-  return status == LUC_OK ? n : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, n, status);
 }
 
 /* _reaches(outputs, except): does their graph end in other leaves, too? */
 static int reaches(lua_State *L, luc_l_state *st, luc_l_args *a) {
   const luc_value *outputs = &a->v[0], *except = &a->v[1];
   bool result;
-  luc_status status = luc_autograd_reaches(st->ctx, outputs->as.tensors, outputs->n,
-                                           except->as.tensors, except->n, &result);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st,
+              luc_autograd_reaches(st->ctx, outputs->as.tensors, outputs->n, except->as.tensors,
+                                   except->n, &result));
   lua_pushboolean(L, result);
   return 1;
 }
@@ -104,15 +104,13 @@ static int reaches(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* ---- leaves ---- */
 
 static int requires_grad_(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_status status = luc_tensor_set_requires_grad(st->ctx, a->v[0].as.tensor, a->v[1].as.i != 0);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc_tensor_set_requires_grad(st->ctx, a->v[0].as.tensor, a->v[1].as.i != 0));
   lua_pushvalue(L, 1);
   return 1;
 }
 
 static int retain_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_status status = luc_tensor_retain_grad(st->ctx, a->v[0].as.tensor);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, luc_tensor_retain_grad(st->ctx, a->v[0].as.tensor));
 }
 
 /* ---- modes ---- */

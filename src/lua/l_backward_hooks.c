@@ -97,7 +97,7 @@ static int hooked_inputs(lua_State *L) {
   luc__hook_lists_release(ctx, &lists);
   if (status != LUC_OK) luc_l_callback_drop(nn->st, anchor);
   if (status == LUC_OK) status = pass(L, nn, state->h, 3, false);
-  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, status);
   lua_remove(L, 2);
   return lua_gettop(L);
 }
@@ -117,7 +117,7 @@ static int hooked_outputs(lua_State *L) {
                 0);
   luc_status status = pass(L, nn, state->h, 2, true);
   end_state(L, state, 1);
-  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, status);
   return lua_gettop(L) - 1;
 }
 

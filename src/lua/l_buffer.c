@@ -150,7 +150,7 @@ static int frombuffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
     status = make(L, st, index, &from, v, n, &box->t);
   if (status == LUC_OK && v[REQUIRES_GRAD].as.i)
     status = luc_tensor_set_requires_grad(st->ctx, box->t, true);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, status);
 }
 
 /* ---- to bytes ---- */
@@ -173,7 +173,7 @@ static int push_raw(lua_State *L, luc_l_state *st, luc_tensor *t) {
     if (status == LUC_OK) status = luc__copy(st->ctx, box->t, t);
     t = box->t;
   }
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   lua_pushlstring(L, t->data, (size_t)t->numel * luc__dtype_size(t->dtype));
   luc_l_release_box(L, st, box);
   return 1;

@@ -32,10 +32,6 @@ static document_box *new_document(lua_State *L, luc_l_state *st, const char *who
   return box;
 }
 
-static void check(lua_State *L, document_box *box, luc_status status) {
-  if (status != LUC_OK) luc_l_raise(L, box->st, status);
-}
-
 /* ---- loading ---- */
 
 enum { LOAD_PATH = 1, LOAD_BYTES, LOAD_ONLY, LOAD_MAX, LOAD_NEW_MAP, LOAD_BOX, LOAD_MADE };
@@ -46,7 +42,7 @@ static void push_tensor(lua_State *L, document_box *box, luc_object *node) {
   luc_status status = luc__document_tensor(&box->doc, node, &t);
   if (status == LUC_ERR_MEMORY && !box->doc.limit_given && luc_l_collect(L, box->st))
     status = luc__document_tensor(&box->doc, node, &t);
-  check(L, box, luc_l_name_input(L, box->doc.ctx, status, "load", LOAD_PATH));
+  luc_l_check(L, box->st, luc_l_name_input(L, box->doc.ctx, status, "load", LOAD_PATH));
   holder->t = luc_tensor_retain(t);
 }
 
@@ -176,7 +172,7 @@ static int load(lua_State *L) {
   if (!lua_isnil(L, LOAD_ONLY)) luaL_checktype(L, LOAD_ONLY, LUA_TTABLE);
   document_box *box = new_document(L, st, "load");
   lua_newtable(L);
-  check(L, box, read_document(L, box));
+  luc_l_check(L, box->st, read_document(L, box));
   if (!lua_isnil(L, LOAD_ONLY) && !luc__item_is(&box->doc.root, LUC_OBJECT_DICT))
     return luc_l_error(L, "load: only: the file holds %s, not a dictionary",
                        luc__item_name(&box->doc.root));
@@ -198,7 +194,7 @@ static luc_item table_item(lua_State *L, document_box *box, int index) {
   node = lua_touserdata(L, -1);
   lua_pop(L, 1);
   if (node) return luc__item_object(node);
-  check(L, box, luc__object_new(&box->doc, LUC_OBJECT_LIST, &node));
+  luc_l_check(L, box->st, luc__object_new(&box->doc, LUC_OBJECT_LIST, &node));
   lua_pushvalue(L, index);
   lua_pushlightuserdata(L, node);
   lua_rawset(L, SAVE_SEEN);
@@ -215,7 +211,7 @@ static luc_item object_item(lua_State *L, document_box *box, int index) {
   if (t) {
     luc_object *node;
     luc_l_need_values(L, "save", t);
-    check(L, box, luc__document_live(&box->doc, t, &node));
+    luc_l_check(L, box->st, luc__document_live(&box->doc, t, &node));
     return luc__item_object(node);
   }
   if (luc_l_isnone(L, box->st, index)) return item;
@@ -238,7 +234,7 @@ static luc_item value_item(lua_State *L, document_box *box, int index) {
     return (luc_item){.kind = LUC_ITEM_FLOAT, .as = {.f = lua_tonumber(L, index)}};
   case LUA_TSTRING: {
     const char *bytes = lua_tolstring(L, index, &n);
-    check(L, box, luc__item_text(&box->doc, bytes, n, &item));
+    luc_l_check(L, box->st, luc__item_text(&box->doc, bytes, n, &item));
     return item;
   }
   case LUA_TTABLE: return table_item(L, box, index);
@@ -247,7 +243,7 @@ static luc_item value_item(lua_State *L, document_box *box, int index) {
 }
 
 static void push_value(lua_State *L, document_box *box, luc_object *node, int index) {
-  check(L, box, luc__object_push(&box->doc, node, value_item(L, box, index)));
+  luc_l_check(L, box->st, luc__object_push(&box->doc, node, value_item(L, box, index)));
 }
 
 /* Numbers in order, then strings. */
@@ -342,7 +338,7 @@ static int save(lua_State *L) {
   box->doc.root = value_item(L, box, SAVE_OBJECT);
   for (uint32_t i = 1; i <= box->made; i++) fill_from_table(L, box, (int)i);
   luc_target to = luc_l_target(L, st, SAVE_TARGET, &sink);
-  check(L, box, luc__document_write(&box->doc, &to));
+  luc_l_check(L, box->st, luc__document_write(&box->doc, &to));
   luc__document_free(&box->doc);
   return 0;
 }

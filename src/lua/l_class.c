@@ -84,9 +84,7 @@ static int instance_tostring(lua_State *L) {
   luc_context *ctx = luc_l_context(L, st);
   luc_l_hold *hold = luc_l_newhold(L, st);
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status = luc_module_text(ctx, peer->m, &hold->text, &hold->size);
-  st->L = outer;
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, luc_module_text(ctx, peer->m, &hold->text, &hold->size));
   lua_pushstring(L, hold->text);
   luc_l_release_hold(hold);
   return 1;
@@ -311,8 +309,7 @@ void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
     return;
   }
   const luc_class *cls;
-  luc_status status = luc__class_find(ctx, name, &cls);
-  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, luc__class_find(ctx, name, &cls));
   const luc_l_class *made = cls->binding;
   if (made && made->complete) { /* one that memory ran out for is made again */
     luc_l_pushclass(L, nn, cls);
@@ -350,8 +347,7 @@ static int class_new(lua_State *L) {
     return luc_l_error(L, "nn.class: Parent must be a class of modules (got %s)",
                        luc_l_given(L, 2));
   luc_l_class *c = new_class(L, nn);
-  luc_status status = luc__class_new(ctx, lua_tostring(L, 1), parent->cls, &c->cls);
-  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, luc__class_new(ctx, lua_tostring(L, 1), parent->cls, &c->cls));
   finish_class(L, c);
   return 1;
 }
@@ -427,9 +423,7 @@ static int set_class(lua_State *L) {
   luc_l_class *c = check_class(L, 2);
   luc_l_state *st = peer->nn->st;
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status = luc__module_set_class(st->ctx, peer->m, c->cls);
-  st->L = outer;
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, luc__module_set_class(st->ctx, peer->m, c->cls));
   peer->cls = c;
   return 0;
 }

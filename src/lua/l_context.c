@@ -12,8 +12,7 @@
 
 static int set_num_threads(lua_State *L, luc_l_state *st, luc_l_args *a) {
   int64_t n = a->v[0].as.i;
-  luc_status status = luc_set_num_threads(st->ctx, n > 0 && n < 1 << 16 ? (int)n : 0);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, luc_set_num_threads(st->ctx, n > 0 && n < 1 << 16 ? (int)n : 0));
 }
 
 static int get_num_threads(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -223,8 +222,7 @@ static int set_printoptions(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 /* Normalises a device's name; there is only one kind, and one of it. */
 static int device(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_status status = luc__check_device(st->ctx, &a->v[0]);
-  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "device"));
+  luc_l_check(L, st, luc__failed_as(st->ctx, luc__check_device(st->ctx, &a->v[0]), "device"));
   lua_pushliteral(L, "cpu");
   return 1;
 }

@@ -83,7 +83,7 @@ static int read_csv(lua_State *L) {
     status = luc__csv_read(input, &options, &names->text, &holder->t);
     luc_l_name_input(L, ctx, status, "read_csv", READ_PATH);
   }
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   if (options.only_header) lua_pushnil(L);
   push_names(L, &names->text);
   return 2;
@@ -112,8 +112,7 @@ static int write_csv(lua_State *L) {
       lua_pop(L, 1);
     }
   }
-  luc_status status = luc__csv_write(ctx, &to, delimiter, names, t);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, luc__csv_write(ctx, &to, delimiter, names, t));
 }
 
 void luc_l_open_csv(lua_State *L) {

@@ -85,7 +85,7 @@ static int push_export(lua_State *L, luc_l_state *st, luc_tensor *t, luc_copy co
   luc_status status = export(st, t, copy, versioned, capsule);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
     status = export(st, t, copy, versioned, capsule);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, status);
 }
 
 static int to_dlpack(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -155,14 +155,14 @@ static int from_dlpack(lua_State *L, luc_l_state *st, luc_l_args *a) {
   bool versioned = false;
   void **where;
   luc_status status = luc__check_device(st->ctx, &a->v[1]);
-  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "from_dlpack"));
+  luc_l_check(L, st, luc__failed_as(st->ctx, status, "from_dlpack"));
   void *from = find_managed(L, a->v, &versioned, &where);
   luc_copy copy = copy_of(&a->v[2]);
   luc_l_box *box = luc_l_newbox(L, st);
   status = import(st, from, versioned, copy, &box->t);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
     status = import(st, from, versioned, copy, &box->t);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   if (where) *where = NULL;
   return 1;
 }

@@ -89,8 +89,7 @@ static int get_grad(lua_State *L, luc_l_state *st, luc_tensor *t) {
 static int get_data(lua_State *L, luc_l_state *st, luc_tensor *t) {
   luc_l_box *box = luc_l_newbox(L, st);
   luc_tensor *alias;
-  luc_status status = luc__tensor_alias(st->ctx, t, &alias);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__tensor_alias(st->ctx, t, &alias));
   alias->flags |= LUC_TF_UNTRACKED;
   luc__expose(alias);
   box->t = alias;
@@ -140,8 +139,7 @@ static int get_mH(lua_State *L, luc_l_state *st, luc_tensor *t) {
 
 static int call_part(lua_State *L, luc_l_state *st, luc_opid op, luc_tensor *t) {
   luc_l_box *box = luc_l_newbox(L, st);
-  luc_status status = luc__unary(st->ctx, op, t, &box->t);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, luc__unary(st->ctx, op, t, &box->t));
 }
 
 static int get_real(lua_State *L, luc_l_state *st, luc_tensor *t) {
@@ -157,16 +155,14 @@ static int get_imag(lua_State *L, luc_l_state *st, luc_tensor *t) {
 static void set_requires_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
   if (lua_type(L, value) != LUA_TBOOLEAN)
     luc_l_error(L, "requires_grad: expected a boolean (got %s)", luaL_typename(L, value));
-  luc_status status = luc_tensor_set_requires_grad(st->ctx, t, lua_toboolean(L, value));
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc_tensor_set_requires_grad(st->ctx, t, lua_toboolean(L, value)));
 }
 
 static void set_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
   bool none = lua_isnil(L, value) || luc_l_isnone(L, st, value);
   luc_tensor *grad = none ? NULL : luc_l_checktensor(L, value, "grad", "value");
   if (grad) luc_l_setpeer(L, st, value);
-  luc_status status = luc_tensor_set_grad(st->ctx, t, grad);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc_tensor_set_grad(st->ctx, t, grad));
 }
 
 static void set_data(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
@@ -174,8 +170,7 @@ static void set_data(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
   if (t->requires_grad && !luc__dtype_has_gradient(data->dtype))
     luc_l_error(L, "data set to a tensor that requires gradients must be floating point or "
                    "complex dtype");
-  luc_status status = luc__tensor_set_data(st->ctx, t, data);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__tensor_set_data(st->ctx, t, data));
 }
 
 /* x.real = y writes the part, as copy_ does. */

@@ -299,7 +299,7 @@ static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
     if (meta && meta->node) cb->node = meta->node;
   }
   if (!recorded) callback_free(st->ctx, cb);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   for (int i = 0; recorded && i < outputs->n; i++) {
     lua_rawgeti(L, 4, i + 1);
     luc_l_note(L, st, -1);
@@ -314,8 +314,7 @@ static int attach(lua_State *L, luc_l_state *st, luc_l_args *a) {
   int function = (int)a->v[0].as.i;
   callback *cb = lua_islightuserdata(L, function) ? lua_touserdata(L, function) : NULL;
   luc_l_box *box = luc_l_newbox(L, st);
-  luc_status status = luc__tensor_alias(st->ctx, a->v[1].as.tensor, &box->t);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__tensor_alias(st->ctx, a->v[1].as.tensor, &box->t));
   if (!cb || !cb->node) return 1;
   if (!luc__meta(st->ctx, box->t)) return luc_l_raise(L, st, LUC_ERR_MEMORY);
   luc__set_history(st->ctx, box->t, cb->node, (uint32_t)a->v[2].as.i);
@@ -399,8 +398,7 @@ static int end_region(lua_State *L) {
 
 /* _saved_hooks(pack): a handle that ends the region; pack(t) gives a function that gives t back. */
 static int saved_hooks(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_status status = luc__context_on_close(st->ctx, luc__saved_forget_waiting);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__context_on_close(st->ctx, luc__saved_forget_waiting));
   region *r = lua_newuserdatauv(L, sizeof *r, 1);
   *r = (region){{NULL, pack_saved, unpack_saved, callback_free}, st, 0, false};
   lua_pushvalue(L, (int)a->v[0].as.i);

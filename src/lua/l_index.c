@@ -284,7 +284,7 @@ int luc_l_index_get(lua_State *L, luc_l_state *st, luc_tensor *t) {
     status = get(st->ctx, t, &s, &box->t);
   }
   if (status == LUC_OK && st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, st);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, status);
 }
 
 int luc_l_index_view(lua_State *L, luc_l_state *st, luc_tensor *t) {
@@ -382,5 +382,5 @@ int luc_l_index_set(lua_State *L, luc_l_state *st, luc_tensor *t) {
     status = set(st->ctx, t, &s, value, scalar);
   }
   if (status == LUC_OK && st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, st);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, status);
 }

@@ -9,8 +9,7 @@
 /* idx_load(path), which data.read_idx is for other sources too */
 static int idx_load(lua_State *L, luc_l_state *st, luc_l_args *args) {
   luc_l_box *box = luc_l_newbox(L, st);
-  luc_status status = luc_idx_load(st->ctx, args->v[0].as.string, &box->t);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, luc_idx_load(st->ctx, args->v[0].as.string, &box->t));
 }
 
 /* core._idx_read(path or nil, bytes) -> Tensor */
@@ -22,7 +21,7 @@ static int read_idx(lua_State *L) {
   luc_l_box *box = luc_l_newbox(L, st);
   luc_status status = luc_l_open_input(L, ctx, "idx", 1, &input);
   if (status == LUC_OK) status = luc__idx_read(input, &box->t);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, status);
 }
 
 /* core._png_read(path or nil, bytes, number of the mode, max_bytes or nil) -> Tensor */
@@ -38,7 +37,7 @@ static int read_png(lua_State *L) {
     status = luc__png_read(input, mode, (uint64_t)lua_tointeger(L, 4), &box->t);
     luc_l_name_input(L, ctx, status, "read_image", 1);
   }
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, status);
 }
 
 /* core._png_write(who, image, path or function, level) */
@@ -49,8 +48,7 @@ static int write_png(lua_State *L) {
   const char *who = luaL_checkstring(L, 1);
   luc_target to = luc_l_target(L, st, 3, &sink);
   luc_tensor *image = luc_l_checktensor(L, 2, who, "input");
-  luc_status status = luc__png_write(ctx, who, &to, image, (int)lua_tointeger(L, 4));
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, luc__png_write(ctx, who, &to, image, (int)lua_tointeger(L, 4)));
 }
 
 /* core._write_bytes(who, bytes, path or function) */
@@ -61,8 +59,7 @@ static int write_bytes(lua_State *L) {
   size_t n;
   luc_target to = luc_l_target(L, st, 3, &sink);
   const char *bytes = luaL_checklstring(L, 2, &n);
-  luc_status status = luc__write_bytes(ctx, luaL_checkstring(L, 1), &to, bytes, n);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, luc__write_bytes(ctx, luaL_checkstring(L, 1), &to, bytes, n));
 }
 
 /* core._exists(path) */

@@ -5,7 +5,7 @@
 #include "ops/geometry.h"
 
 static int returned_self(lua_State *L, luc_l_state *st, luc_status status) {
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   lua_pushvalue(L, 1);
   return 1;
 }
@@ -73,8 +73,7 @@ static int pin_memory(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* There is no operator on a GPU yet: the error of x:to('cuda'). */
 static int cuda(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_value device = luc_is_none(&a->v[1]) ? luc_v_string("cuda") : a->v[1];
-  luc_status status = luc__check_device(st->ctx, &device);
-  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "cuda"));
+  luc_l_check(L, st, luc__failed_as(st->ctx, luc__check_device(st->ctx, &device), "cuda"));
   return luc_l_error(L, "cuda: Invalid device, must be cuda device");
 }
 

@@ -87,7 +87,7 @@ luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *c) {
   luc_status status = luc__module_create(ctx, c->cls, &m);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, nn->st))
     status = luc__module_create(ctx, c->cls, &m);
-  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, status);
   peer->m = m; /* owned from here, whatever raises */
   adopt(L, peer, m, true);
   return peer;

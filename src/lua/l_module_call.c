@@ -130,10 +130,10 @@ static int call(lua_State *L, luc_l_peer *peer, const luc_l_class *c, const luc_
   }
   if (status == LUC_OK && last && last->index_results)
     status = count_from_one(nn->st->ctx, last, &out);
-  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, status);
   int n = push_outputs(L, nn, box, top + 1, &out);
   if (nn->st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, nn->st);
-  return status == LUC_OK ? n : luc_l_raise(L, nn->st, status);
+  return luc_l_results(L, nn->st, n, status);
 }
 
 /* Is the input of this layer a PackedSequence of Lua's? */
@@ -226,9 +226,7 @@ static void announce(lua_State *L, luc_l_peer *peer) {
   }
   if (!luc__nn_of(nn->st->ctx)->registration) return;
   lua_State *outer = luc_l_enter(nn->st, L);
-  luc_status status = luc__registration_built(nn->st->ctx, peer->m);
-  nn->st->L = outer;
-  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+  luc_l_leave(L, nn->st, outer, luc__registration_built(nn->st->ctx, peer->m));
 }
 
 int luc_l_module_build(lua_State *L) {
@@ -247,8 +245,7 @@ int luc_l_module_build(lua_State *L) {
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
     status = luc__module_build(st->ctx, peer->m, c->cls->core, a.v, c->constructor.schema->nparams);
   nn->host_acts = acting;
-  st->L = outer;
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, status);
   forget_slots(L, peer, 1);
   luc_l_forget_children(L, 1);
   luc_l_attach_children(L, peer, 1);

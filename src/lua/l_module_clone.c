@@ -36,8 +36,7 @@ static int clone_tree(lua_State *L) {
   copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META, sizeof *box);
   luc_context *ctx = nn->st->ctx;
   luc_module *copy;
-  luc_status status = luc__module_clone(ctx, &box->copies, peer->m, &copy);
-  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, luc__module_clone(ctx, &box->copies, peer->m, &copy));
   luc__module_unref(ctx, box->held);
   box->held = copy;
   luc_l_pushmodule(L, nn, copy);
@@ -53,8 +52,7 @@ static int copy_tensor(lua_State *L) {
   copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META, sizeof *box);
   luc_tensor *t = luc_l_checktensor(L, 2, "clone", "value"), *copy;
   luc_l_need_values(L, "clone", t);
-  luc_status status = luc__copies_tensor(ctx, &box->copies, t, &copy);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__copies_tensor(ctx, &box->copies, t, &copy));
   luc_l_pushtensor(L, st, copy);
   return 1;
 }

@@ -306,7 +306,7 @@ static int add_slot(lua_State *L, luc_l_peer *peer, const char *name, luc_slot s
     status = luc__slot_check_name(st->ctx, peer->m, slot, name, lua_rawlen(L, 2));
   if (status == LUC_OK && slot == LUC_SLOT_PARAMETER)
     status = luc__slot_check_parameter(st->ctx, name, luc_l_totensor(L, 3));
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   return assign_slot(L, peer, slot);
 }
 
@@ -347,7 +347,7 @@ static int assign_config(lua_State *L, luc_l_peer *peer, int p) {
   luc_status status =
       luc__config_check(st->ctx, peer->m->cls->name, &sig.schema->params[p], &args.v[p]);
   if (status == LUC_OK) status = luc__module_set_config(st->ctx, peer->m, p, &args.v[p]);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, status);
 }
 
 /* ---- plain tables that hold modules ---- */
@@ -433,7 +433,7 @@ void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m) {
   hold->text = (char *)list;
   hold->size = size;
   if (status == LUC_OK) status = walked;
-  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, status);
   for (int i = 0; i < found; i++) check_fields(L, nn, list[i]);
   luc_l_release_hold(hold);
   lua_pop(L, 1);

@@ -10,7 +10,7 @@ static int push_uninitialized(lua_State *L, luc_l_state *st, const luc_l_args *a
   luc_dtype type = (luc_dtype)(luc_is_none(dtype) ? st->ctx->default_dtype : dtype->as.i);
   luc_status status = luc_tensor_uninitialized(st->ctx, type, &box->t);
   if (status == LUC_OK) status = luc_tensor_set_requires_grad(st->ctx, box->t, a->v[0].as.i != 0);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   box->t->flags = (uint8_t)(box->t->flags | flags);
   luc_l_setpeer(L, st, -1);
   return 1;
@@ -32,8 +32,8 @@ static int materialize(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_tensor *t = a->v[0].as.tensor;
   const luc_value *shape = &a->v[1], *type = &a->v[3];
   luc_dtype dtype = (luc_dtype)(luc_is_none(type) ? t->dtype : type->as.i);
-  luc_status status = luc_tensor_materialize(st->ctx, t, dtype, shape->n, shape->as.ints);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0,
+                       luc_tensor_materialize(st->ctx, t, dtype, shape->n, shape->as.ints));
 }
 
 static int is_lazy(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -56,9 +56,8 @@ static int lazy_initialize(lua_State *L) {
   luc_tensor *input = luc_l_checktensor(L, 2, "initialize_parameters", "input");
   luc_l_state *st = peer->nn->st;
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status = luc__lazy_initialize(st->ctx, peer->m, input);
-  st->L = outer;
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, luc__lazy_initialize(st->ctx, peer->m, input));
+  return 0;
 }
 
 /* core.nn._become(m, class): the class of m from now on. */
@@ -69,17 +68,15 @@ static int become(lua_State *L) {
     return luc_l_error(L, "cls_to_become: must be a class of modules (got %s)", luc_l_given(L, 2));
   luc_l_state *st = peer->nn->st;
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status = luc__module_become(st->ctx, peer->m, c->cls);
-  st->L = outer;
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, luc__module_become(st->ctx, peer->m, c->cls));
+  return 0;
 }
 
 static int reset_parameters(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "reset_parameters");
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status = luc_module_reset_parameters(st->ctx, peer->m);
-  st->L = outer;
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, luc_module_reset_parameters(st->ctx, peer->m));
+  return 0;
 }
 
 static const luc_l_native natives[] = {

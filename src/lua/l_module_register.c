@@ -111,10 +111,8 @@ static void run_hooks(lua_State *L, luc_l_peer *peer, luc_slot slot, int key, in
   lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->registered_meta);
   lua_setmetatable(L, -2);
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status =
-      luc__registration_run(st->ctx, peer->m, slot, lua_tostring(L, key), &object, held);
-  st->L = outer;
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer,
+              luc__registration_run(st->ctx, peer->m, slot, lua_tostring(L, key), &object, held));
   if (!held->tensor && !held->module) return;
   if (slot == LUC_SLOT_CHILD)
     luc_l_pushmodule(L, peer->nn, object);
@@ -201,8 +199,7 @@ static void check_free(lua_State *L, luc_l_peer *peer, int index, luc_slot slot,
   luc_l_state *st = peer->nn->st;
   size_t length;
   const char *name = lua_tolstring(L, key, &length);
-  luc_status status = luc__slot_check_name(st->ctx, peer->m, slot, name, length);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__slot_check_name(st->ctx, peer->m, slot, name, length));
   luc_slot own;
   if (luc__slot_find(peer->m, name, length, &own)) return;
   lua_pushvalue(L, key);
@@ -246,8 +243,7 @@ static int register_parameter(lua_State *L, luc_l_state *st, luc_l_args *a) {
     return luc_l_error(L,
                        "cannot assign '%s' object to parameter '%s' (nn.Parameter or nil required)",
                        luc_l_kind_name(L, value), lua_tostring(L, key));
-  luc_status status = luc__slot_check_parameter(st->ctx, lua_tostring(L, key), t);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__slot_check_parameter(st->ctx, lua_tostring(L, key), t));
   luc_l_put_slot(L, peer, self, LUC_SLOT_PARAMETER, key, value, -1);
   return 0;
 }
@@ -284,8 +280,7 @@ static void delete_slot(lua_State *L, luc_l_peer *peer, int self, luc_slot slot,
   size_t length;
   const char *name = lua_tolstring(L, key, &length);
   bool inside = slot == LUC_SLOT_CHILD || (peer->m->cls->core->def->flags & LUC_CF_ENTRIES) != 0;
-  luc_status status = inside ? LUC_OK : luc__slot_outside(st->ctx, peer->m, name, length);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_check(L, st, inside ? LUC_OK : luc__slot_outside(st->ctx, peer->m, name, length));
   lua_getiuservalue(L, self, 1);
   lua_pushvalue(L, key);
   lua_pushnil(L);

@@ -147,8 +147,7 @@ static int state_dict(lua_State *L) {
   luc_status status = luc_state_dict_new(st->ctx, &box->sd);
   lua_State *outer = luc_l_enter(st, L);
   if (status == LUC_OK) status = luc__state_dict(st->ctx, peer->m, prefix, keep_vars, box->sd);
-  st->L = outer;
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, status);
   int results = push_state(L, box);
   drop_state(box);
   return results;
@@ -185,8 +184,7 @@ static int load_state_dict(lua_State *L) {
   if (status == LUC_OK)
     status = luc__load_state_dict(st->ctx, peer->m, box->sd, flags, &box->missing, &box->unexpected,
                                   push_results, box);
-  st->L = outer;
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, status);
   drop_state(box);
   return 2;
 }
@@ -206,8 +204,7 @@ static bool push_own(lua_State *L, luc_l_state *st, luc_tensor *value, bool keep
   luc_tensor *t = luc_l_totensor(L, -1);
   if (!t || keep_vars || luc_tensor_is_uninitialized(t)) return t;
   luc_l_box *box = luc_l_newbox(L, st);
-  luc_status status = luc__tensor_alias(st->ctx, t, &box->t);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__tensor_alias(st->ctx, t, &box->t));
   lua_replace(L, -2);
   return true;
 }
@@ -252,8 +249,7 @@ static int load_own(lua_State *L) {
   if (status == LUC_OK)
     status = luc__load_own(st->ctx, peer->m, box->sd, prefix, version, assign, &box->missing,
                            &box->unexpected, &box->errors);
-  st->L = outer;
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_leave(L, st, outer, status);
   push_names(L, &box->missing);
   push_names(L, &box->unexpected);
   push_names(L, &box->errors);
@@ -273,7 +269,7 @@ static int load_check(lua_State *L) {
     status = luc__load_check(st->ctx, peer->m, lua_toboolean(L, 2), &box->missing, &box->unexpected,
                              &box->errors);
   drop_state(box);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, status);
 }
 
 /* ---- hooks of C in trees that Lua goes through ---- */
@@ -344,8 +340,7 @@ static int call_state_hook(lua_State *L) {
   luc_map_entry *e;
   lua_settop(L, HOOK_ERRORS);
   state_box *box = new_state(L, st);
-  luc_status status = run_c_hook(L, peer, box);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, run_c_hook(L, peer, box));
   if (lua_istable(L, HOOK_MISSING)) {
     write_names(L, HOOK_MISSING, &box->missing);
     write_names(L, HOOK_UNEXPECTED, &box->unexpected);
@@ -405,7 +400,7 @@ static int report(lua_State *L) {
   luc_l_state *st = h->nn->st;
   luc_status status = read_names(L, st->ctx, 1, h->missing);
   if (status == LUC_OK) status = read_names(L, st->ctx, 2, h->unexpected);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, status);
 }
 
 static int load_protected(lua_State *L) {

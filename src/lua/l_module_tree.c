@@ -141,10 +141,10 @@ static child_list read_children(lua_State *L, const luc_l_peer *peer) {
     c.names[i] = luaL_checkstring(L, -1);
     lua_insert(L, -2);
     lua_rawset(L, c.entries);
-    luc_status status =
-        c.modules[i] ? luc__check_acyclic(peer->nn->st->ctx, peer->m, c.modules[i], c.names[i])
-                     : LUC_OK;
-    if (status != LUC_OK) luc_l_raise(L, peer->nn->st, status);
+    luc_l_check(L, peer->nn->st,
+                c.modules[i]
+                    ? luc__check_acyclic(peer->nn->st->ctx, peer->m, c.modules[i], c.names[i])
+                    : LUC_OK);
   }
   return c;
 }
@@ -229,7 +229,7 @@ static int set_children(lua_State *L) {
   nn->host_acts = acting;
   st->L = outer;
   drop_entries(L, peer->m, fields);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, status);
 }
 
 /* ---- iterating ---- */
@@ -290,10 +290,9 @@ static int visit(lua_State *L) {
   members_box *box = new_box(L, peer->nn, LUC_MEMBERS_MODULES, LUC_MEMBERS_UNNAMED);
   box->root = peer->m;
   box->visits = (uint32_t)luaL_checkinteger(L, 2);
-  luc_status status =
-      luc__module_visit(peer->nn->st->ctx, peer->m, lua_toboolean(L, 3) ? LUC_WALK_POST : 0,
-                        luc_l_overrides_of, box->visits, &box->list);
-  if (status != LUC_OK) return luc_l_raise(L, peer->nn->st, status);
+  luc_l_check(L, peer->nn->st,
+              luc__module_visit(peer->nn->st->ctx, peer->m, lua_toboolean(L, 3) ? LUC_WALK_POST : 0,
+                                luc_l_overrides_of, box->visits, &box->list));
   lua_pushcclosure(L, members_next, 1);
   return 1;
 }
@@ -338,8 +337,7 @@ static int iterate(lua_State *L, int self, const char *who, luc_member_kind kind
   if (walks_in_lua(L, peer, own, !(flags & LUC_MEMBERS_OWN)))
     return walk_in_lua(L, nn, who, self, prefix, flags, 0);
   members_box *box = new_box(L, nn, kind, flags);
-  luc_status status = luc_module_members(nn->st->ctx, peer->m, kind, prefix, flags, &box->list);
-  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, luc_module_members(nn->st->ctx, peer->m, kind, prefix, flags, &box->list));
   lua_pushcclosure(L, members_next, 1);
   return 1;
 }
@@ -410,7 +408,7 @@ static int is_pure(lua_State *L) {
 
 /* Runs a tree function on self and returns self. */
 static int finish(lua_State *L, luc_l_state *st, const luc_l_args *a, luc_status status) {
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   lua_pushvalue(L, (int)a->v[0].as.i);
   return 1;
 }
@@ -556,8 +554,7 @@ static int extra_repr(lua_State *L) {
   luc_text text;
   luc__text_init(&text, peer->nn->st->ctx);
   luc__text_extra_repr(&text, peer->m);
-  luc_status status = luc__text_finish(&text, &hold->text, &hold->size);
-  if (status != LUC_OK) return luc_l_raise(L, peer->nn->st, status);
+  luc_l_check(L, peer->nn->st, luc__text_finish(&text, &hold->text, &hold->size));
   lua_pushstring(L, hold->text);
   luc_l_release_hold(hold);
   return 1;
@@ -590,8 +587,7 @@ static int replicate(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "_replicate_for_data_parallel");
   luc_l_nn *nn = peer->nn;
   luc_l_peer *copy = luc_l_newmodule(L, luc_l_pushclass(L, nn, peer->m->cls));
-  luc_status status = luc__module_copy_config(nn->st->ctx, peer->m, copy->m);
-  return status == LUC_OK ? 1 : luc_l_raise(L, nn->st, status);
+  return luc_l_results(L, nn->st, 1, luc__module_copy_config(nn->st->ctx, peer->m, copy->m));
 }
 
 /* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty, or what

@@ -22,8 +22,7 @@ static node_box *new_box(lua_State *L, luc_l_state *st) {
 
 int luc_l_push_grad_fn(lua_State *L, luc_l_state *st, luc_tensor *t) {
   luc_meta *meta = t->meta;
-  luc_status status = meta && meta->base ? luc__view_refresh(st->ctx, t) : LUC_OK;
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, meta && meta->base ? luc__view_refresh(st->ctx, t) : LUC_OK);
   if (!meta || !meta->node) {
     lua_pushnil(L);
     return 1;

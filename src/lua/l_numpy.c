@@ -88,8 +88,7 @@ static int save_npy(lua_State *L) {
   luc_context *ctx = luc_l_context(L, st);
   luc_l_sink sink;
   luc_target to = luc_l_target(L, st, 2, &sink);
-  luc_status status = luc__npy_write(ctx, &to, luc_l_checktensor(L, 1, "save", "arr"));
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, luc__npy_write(ctx, &to, luc_l_checktensor(L, 1, "save", "arr")));
 }
 
 /* core._npz_save(names, tensors, path or function, deflated): two arrays, the caller's own. */
@@ -111,8 +110,7 @@ static int save_npz(lua_State *L) {
         (luc_named_tensor){lua_tostring(L, -2), luc_l_checktensor(L, -1, "savez", "tensors")};
     lua_pop(L, 2);
   }
-  luc_status status = luc__npz_write(ctx, &to, items, n, lua_toboolean(L, 4));
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, luc__npz_write(ctx, &to, items, n, lua_toboolean(L, 4)));
 }
 
 void luc_l_open_numpy(lua_State *L) {

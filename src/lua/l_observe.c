@@ -294,8 +294,7 @@ static void push_node(lua_State *L, luc_l_state *st, const luc_node *node) {
 static int graph_of(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_tensor *y = luc_l_checktensor(L, 1, "_graph", "tensor");
-  luc_status status = y->meta && y->meta->base ? luc__view_refresh(st->ctx, y) : LUC_OK;
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, y->meta && y->meta->base ? luc__view_refresh(st->ctx, y) : LUC_OK);
   luc_edge first = {y->meta ? y->meta->node : NULL, 0, false};
   lua_settop(L, 1);
   lua_newtable(L);

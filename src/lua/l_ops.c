@@ -697,8 +697,7 @@ static luc_schema *keep_schema(const builder *b, const char *text) {
   lua_State *L = b->L;
   luc_l_state *st = b->st;
   luc_l_schema *kept = new_block(b, sizeof *kept);
-  luc_status status = luc__schema_parse(st->ctx, text, &kept->schema);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__schema_parse(st->ctx, text, &kept->schema));
   kept->next = st->schemas;
   st->schemas = kept;
   return &kept->schema;

@@ -40,8 +40,7 @@ static int optimizer_new(lua_State *L) {
   *box = (optimizer_box){.magic = LUC_L_MAGIC_OPTIMIZER, .st = st};
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_setmetatable(L, -2);
-  luc_status status = luc_optimizer_new(ctx, kind, &box->o);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, luc_optimizer_new(ctx, kind, &box->o));
 }
 
 /* ---- options ---- */
@@ -202,7 +201,7 @@ static int optimizer_fits(lua_State *L) {
   }
   luc__set_free(ctx, &seen);
   lua_pushboolean(L, fits);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, status);
 }
 
 /* optimizer_ids(params, first) -> {first, first + 1, ...}, as many */
@@ -224,8 +223,7 @@ static int known_rows(lua_State *L) {
   luc_context *ctx = luc_l_context(L, st);
   luc_tensor *t = luc_l_checktensor(L, 1, "known_rows", "t");
   luc_l_box *box = luc_l_newbox(L, st);
-  luc_status status = luc__known_rows(ctx, t, &box->t);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__known_rows(ctx, t, &box->t));
   if (!box->t) lua_settop(L, 1);
   return 1;
 }
@@ -235,8 +233,7 @@ static int scale(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
   luc_tensor *t = luc_l_checktensor(L, 1, "scale", "t");
-  luc_status status = luc__scale(ctx, t, luc_l_checktensor(L, 2, "scale", "factor"));
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0, luc__scale(ctx, t, luc_l_checktensor(L, 2, "scale", "factor")));
 }
 
 /* A group's options as the core takes them. Lists point into `floats`. */
@@ -251,8 +248,7 @@ static double read_number(lua_State *L, const optimizer_box *box, const luc_para
   double item;
   luc_tensor *t = boolean ? NULL : luc_l_totensor(L, -1);
   if (t) {
-    luc_status status = luc_tensor_item(box->st->ctx, t, &item);
-    if (status != LUC_OK) luc_l_raise(L, box->st, status);
+    luc_l_check(L, box->st, luc_tensor_item(box->st->ctx, t, &item));
     lua_pop(L, 1);
     return item;
   }
@@ -315,8 +311,8 @@ static int optimizer_add_group(lua_State *L) {
   group_options options;
   lua_pushvalue(L, 3);
   read_options(L, box, &options);
-  luc_status status = luc__optimizer_add_group(box->st->ctx, box->o, params, n, options.v, &group);
-  if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+  luc_l_check(L, box->st,
+              luc__optimizer_add_group(box->st->ctx, box->o, params, n, options.v, &group));
   lua_pushinteger(L, group + 1);
   return 1;
 }
@@ -339,8 +335,7 @@ static int optimizer_step(lua_State *L) {
     luc__optimizer_take(box->o, g, options.v);
     lua_pop(L, 1);
   }
-  luc_status status = luc_optimizer_step(box->st->ctx, box->o);
-  return status == LUC_OK ? 0 : luc_l_raise(L, box->st, status);
+  return luc_l_results(L, box->st, 0, luc_optimizer_step(box->st->ctx, box->o));
 }
 
 /* ---- state ---- */
@@ -362,8 +357,7 @@ static void push_scalar(lua_State *L, optimizer_box *box, double number) {
   luc_dtype dtype = ctx->default_dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
   luc_scalar value = {LUC_SCALAR_FLOAT, {.f = number}};
   luc_l_box *made = luc_l_newbox(L, box->st);
-  luc_status status = luc__tensor_scalar(ctx, value, dtype, &made->t);
-  if (status != LUC_OK) luc_l_raise(L, box->st, status);
+  luc_l_check(L, box->st, luc__tensor_scalar(ctx, value, dtype, &made->t));
 }
 
 /* Where parameter t is; false if it is none of them. The next one asked for is mostly the next. */
@@ -461,8 +455,7 @@ static double number_of(lua_State *L, optimizer_box *box, int table, const char 
   lua_getfield(L, table, name);
   luc_tensor *t = luc_l_totensor(L, -1);
   if (t) {
-    luc_status status = luc_tensor_item(box->st->ctx, t, &value);
-    if (status != LUC_OK) luc_l_raise(L, box->st, status);
+    luc_l_check(L, box->st, luc_tensor_item(box->st->ctx, t, &value));
   } else {
     value = lua_tonumber(L, -1);
   }
@@ -494,9 +487,8 @@ static int optimizer_copy_state(lua_State *L) {
     any |= t != NULL;
     if (!t) continue;
     luc_l_box *copy = luc_l_newbox(L, box->st);
-    luc_status status =
-        luc_optimizer_copy_state(box->st->ctx, box->o, group, param, s, t, &copy->t);
-    if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+    luc_l_check(L, box->st,
+                luc_optimizer_copy_state(box->st->ctx, box->o, group, param, s, t, &copy->t));
     lua_setfield(L, copies, name);
   }
   for (int s = 0; (name = luc_optimizer_scalar_name(box->o, s)); s++) {

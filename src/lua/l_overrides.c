@@ -59,8 +59,7 @@ bool luc_l_overridden(lua_State *L, luc_l_nn *nn, luc_module *m, uint32_t mask) 
   luc__walk_next(&w);
   for (const luc_module *at; !found && (at = luc__walk_next(&w)) != NULL;)
     found = (luc_l_overrides_of(at) & mask) != 0;
-  luc_status status = luc__walk_end(&w);
-  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, luc__walk_end(&w));
   return found;
 }
 

@@ -22,8 +22,7 @@ static uint64_t fresh_seed(void) {
 
 /* PyTorch's default seed of a new generator. */
 static int generator_new(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_status status = luc__check_device(st->ctx, &a->v[0]);
-  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "Generator"));
+  luc_l_check(L, st, luc__failed_as(st->ctx, luc__check_device(st->ctx, &a->v[0]), "Generator"));
   luc__generator_seed(push_generator(L, st)->generator, 67280421310721u);
   return 1;
 }
@@ -59,8 +58,7 @@ static int get_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
   uint8_t bytes[LUC_RNG_STATE_BYTES];
   int64_t size = sizeof bytes;
   luc__generator_save(luc_as_generator(st->ctx, &a->v[0]), bytes);
-  luc_status status = luc_tensor_from(st->ctx, LUC_UINT8, 1, &size, bytes, &box->t);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, luc_tensor_from(st->ctx, LUC_UINT8, 1, &size, bytes, &box->t));
 }
 
 static int set_state_of(lua_State *L, const char *who, luc_generator *g, const luc_tensor *t) {

@@ -43,7 +43,7 @@ static int open_safetensors(lua_State *L) {
     status = luc__safetensors_open(input, &box->file);
     luc_l_name_input(L, ctx, status, who, 1);
   }
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   const luc_safetensors *f = box->file;
   lua_createtable(L, (int)f->n, 0);
   for (size_t i = 0; i < f->n; i++) {
@@ -86,7 +86,7 @@ static int read_tensor(lua_State *L) {
   luc_status status = luc__safetensors_read(box->file, e, map, &holder->t);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, box->st))
     status = luc__safetensors_read(box->file, e, map, &holder->t);
-  return status == LUC_OK ? 1 : luc_l_raise(L, box->st, status);
+  return luc_l_results(L, box->st, 1, status);
 }
 
 /* core._st_slice(file, number, positions and ranges) -> Tensor. They select a view of a tensor of
@@ -100,11 +100,11 @@ static int read_slice(lua_State *L) {
   luc_l_box *outline = luc_l_newbox(L, box->st), *holder = luc_l_newbox(L, box->st);
   luc_status status = luc_tensor_wrap(box->st->ctx, e->dtype, e->ndim, e->sizes, NULL, nothing,
                                       NULL, NULL, &outline->t);
-  if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+  luc_l_check(L, box->st, status);
   luc_l_index_view(L, box->st, outline->t);
   status = luc__safetensors_slice(box->file, e, luc_l_totensor(L, -1), &holder->t);
   lua_pop(L, 1);
-  return status == LUC_OK ? 1 : luc_l_raise(L, box->st, status);
+  return luc_l_results(L, box->st, 1, status);
 }
 
 /* ---- models in several files ---- */
@@ -138,7 +138,7 @@ static int read_index(lua_State *L) {
     luc__input_close(&input);
     luc_l_name_input(L, ctx, status, "safetensors index", 1);
   }
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
   lua_createtable(L, 0, (int)box->shards.n);
   for (size_t i = 0; i < box->shards.n; i++) {
     lua_pushstring(L, box->shards.items[i].text);
@@ -208,8 +208,8 @@ static int save(lua_State *L) {
   luc_target to = luc_l_target(L, st, 2, &sink);
   luc_named_tensor *tensors = collect_tensors(L, 1, &ntensors);
   luc_named_text *metadata = collect_texts(L, 3, &nmetadata);
-  luc_status status = luc_safetensors_save_to(ctx, &to, tensors, ntensors, metadata, nmetadata);
-  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 0,
+                       luc_safetensors_save_to(ctx, &to, tensors, ntensors, metadata, nmetadata));
 }
 
 void luc_l_open_safetensors(lua_State *L) {

@@ -85,13 +85,13 @@ static void copy_peers(lua_State *L, snapshot_box *box, luc_module *root) {
   size_t count = 0;
   while (luc__walk_next(&w) != NULL) count++;
   luc_status status = luc__walk_end(&w);
-  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, status);
   /* Pushing peers may raise, so not while walking. */
   luc_module **list = lua_newuserdatauv(L, (count + 1) * sizeof *list, 0);
   luc__walk_begin(&w, nn->st->ctx, root, NULL, LUC_MEMBERS_UNNAMED);
   for (size_t i = 0; i < count; i++) list[i] = luc__walk_next(&w);
   status = luc__walk_end(&w);
-  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+  luc_l_check(L, nn->st, status);
   for (size_t i = 0; i < count; i++) {
     luc_l_pushmodule(L, nn, list[i]);
     lua_pushvalue(L, -1);
@@ -121,7 +121,7 @@ static int snapshot(lua_State *L) {
   luc_status status = luc__snapshot_take(st->ctx, peer->m, &box->core);
   st->L = outer;
   lua_settop(L, 2);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, status);
 }
 
 /* core.nn._keep(snapshot): what was changed since stays. */

@@ -140,6 +140,15 @@ static inline luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
 /* Raises the context's message for a failed status, at the caller's line, with the module's path;
  * LUC_ERR_CALLBACK raises the callback's own error object. */
 int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status);
+/* The same, if it is one. */
+static inline void luc_l_check(lua_State *L, luc_l_state *st, luc_status status) {
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+}
+/* What a function with n results returns, unless it failed. */
+static inline int luc_l_results(lua_State *L, luc_l_state *st, int n, luc_status status) {
+  luc_l_check(L, st, status);
+  return n;
+}
 /* Raises "file:line: " + message. */
 int luc_l_error(lua_State *L, const char *fmt, ...);
 /* Takes the error object on top of the stack into keeping. Returns LUC_ERR_CALLBACK. */
@@ -161,6 +170,12 @@ static inline lua_State *luc_l_enter(luc_l_state *st, lua_State *L) {
   lua_State *previous = st->L;
   st->L = L;
   return previous;
+}
+/* Ends the bracket; raises what failed in it. */
+static inline void luc_l_leave(lua_State *L, luc_l_state *st, lua_State *previous,
+                               luc_status status) {
+  st->L = previous;
+  luc_l_check(L, st, status);
 }
 /* Packs the saved tensors that wait for saved_tensors_hooks (l_graph.c); asked for where
  * ctx->unpacked_nodes is set and what the call made is owned. */

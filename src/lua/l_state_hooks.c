@@ -37,8 +37,7 @@ static int state_hooked(lua_State *L) {
   luc_l_state *st = peer->nn->st;
   uint32_t events = 1u << check_event(L, 2) | 1u << check_event(L, 3);
   bool found;
-  luc_status status = luc__state_hooked(st->ctx, peer->m, events, true, &found);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__state_hooked(st->ctx, peer->m, events, true, &found));
   lua_pushboolean(L, found);
   return 1;
 }

@@ -266,7 +266,7 @@ static void tensor_from_tensor(lua_State *L, luc_l_state *st, luc_l_box *box, lu
   if (dtype == LUC_NUM_DTYPES) dtype = t->dtype;
   luc_status status = luc__tensor_empty_like(st->ctx, t, dtype, &box->t);
   if (status == LUC_OK) status = luc__copy(st->ctx, box->t, t);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_l_check(L, st, status);
 }
 
 /* args: data, dtype?, device?, requires_grad, from v[0] on. */
@@ -287,7 +287,7 @@ static int make_tensor(lua_State *L, luc_l_state *st, const char *who, const luc
   lua_pushvalue(L, -1);
   if (!v[3].as.i) return 1;
   status = luc_tensor_set_requires_grad(st->ctx, box->t, true);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return luc_l_results(L, st, 1, status);
 }
 
 static int tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -326,7 +326,7 @@ static int asarray(lua_State *L, luc_l_state *st, luc_l_args *a) {
     lua_pushvalue(L, index);
     if (v[3].as.i) status = luc_tensor_set_requires_grad(st->ctx, t, true);
   }
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, luc__failed_as(st->ctx, status, "asarray"));
+  return luc_l_results(L, st, 1, luc__failed_as(st->ctx, status, "asarray"));
 }
 
 /* ---- back ---- */
@@ -427,8 +427,7 @@ static int tolist(lua_State *L, luc_l_state *st, luc_l_args *a) {
     return 1;
   }
   luc_l_box *box = luc_l_newbox(L, st); /* a finalizer may give t other memory meanwhile */
-  luc_status status = luc__tensor_alias(st->ctx, t, &box->t);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc__tensor_alias(st->ctx, t, &box->t));
   push_nested(L, st, box->t, 0, box->t->data);
   luc_l_spare_box(L, st, -2);
   return 1;

@@ -322,8 +322,7 @@ static int tensor_tostring(lua_State *L) {
   luc_l_state *st = own_state(L);
   luc_context *ctx = luc_l_context(L, st);
   luc_l_hold *hold = luc_l_newhold(L, st);
-  luc_status status = luc_tensor_text(ctx, box->t, &hold->text, &hold->size);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_check(L, st, luc_tensor_text(ctx, box->t, &hold->text, &hold->size));
   lua_pushstring(L, hold->text);
   luc_l_release_hold(hold);
   return 1;

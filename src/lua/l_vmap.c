@@ -54,9 +54,11 @@ static int list_leave(lua_State *L) {
 /* _vmap_level(size, randomness): a level, not entered yet, and its number. */
 static int new_level(lua_State *L, luc_l_state *st, luc_l_args *a) {
   int randomness;
-  luc_status status =
-      luc__choice(st->ctx, "randomness", "error|different|same", a->v[1].as.string, &randomness);
-  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "vmap"));
+  luc_l_check(L, st,
+              luc__failed_as(st->ctx,
+                             luc__choice(st->ctx, "randomness", "error|different|same",
+                                         a->v[1].as.string, &randomness),
+                             "vmap"));
   level *l = lua_newuserdatauv(L, sizeof *l, 0);
   *l = (level){.magic = LUC_L_MAGIC_LEVEL, .st = st};
   l->vmap.id = ++st->ctx->next_id;
@@ -90,9 +92,9 @@ static int enter(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* _batched(t, number): t, whose first dimension is the level's, as one sample of it. */
 static int batched(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_l_box *box = luc_l_newbox(L, st);
-  luc_status status =
-      luc__tensor_batched(st->ctx, a->v[0].as.tensor, (uint64_t)a->v[1].as.i, &box->t);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  luc_l_check(L, st,
+              luc__tensor_batched(st->ctx, a->v[0].as.tensor, (uint64_t)a->v[1].as.i, &box->t));
+  return 1;
 }
 
 /* _unbatched(t) -> what t is without its innermost level, and that level's number; nil if it has

@@ -31,6 +31,7 @@ size_t luc__message_name(const char *text) {
 }
 
 luc_status luc__failed_as(luc_context *ctx, luc_status status, const char *name) {
+  if (status == LUC_OK) return status;
   const char *text = luc_message(ctx);
   size_t n = luc__message_name(text);
   if (status == LUC_ERR_CALLBACK || (n == strlen(name) && !memcmp(name, text, n))) return status;
