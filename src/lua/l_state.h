@@ -142,7 +142,9 @@ static inline luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
 int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status);
 /* The same, if it is one. */
 static inline void luc_l_check(lua_State *L, luc_l_state *st, luc_status status) {
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  if (status == LUC_OK) return;
+  luc_l_raise(L, st, status);
+  __builtin_unreachable();
 }
 /* What a function with n results returns, unless it failed. */
 static inline int luc_l_results(lua_State *L, luc_l_state *st, int n, luc_status status) {
