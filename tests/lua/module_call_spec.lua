@@ -178,6 +178,26 @@ describe("a pre-hook", function()
     assert.are.same({3, "more"}, {m(3)})
   end)
 
+  it("or the hook after forward may return any other table, which is one value", function()
+    local class = setmetatable({}, {__index = {n = 3}})
+    for _, value in ipairs {{x = 1}, {n = -1}, {n = 2 ^ 40}, {n = 1 << 40}, {n = "two"}, class} do
+      local m = Id()
+      local handle = m:register_forward_pre_hook(function() return value end)
+      assert.is_true(rawequal(value, m(3)))
+      handle:remove()
+      m:register_forward_hook(function() return value end)
+      assert.are.same({value}, {m(3)})
+    end
+  end)
+
+  it("has the array that it returns left as it is", function()
+    local m, list = Id(), {1, 2}
+    m:register_forward_pre_hook(function() return list end)
+    assert.are.same({1, 2}, {m(3)})
+    list[3] = 4
+    assert.are.same({1, 2, 4}, {m(3)})
+  end)
+
   it("works on a layer written in C", function()
     local l = nn.Linear(2, 1)
     l:register_forward_pre_hook(function(_, args) return args[1] * 0 end)

@@ -14,6 +14,8 @@ local lists_of = core._hook_lists -- by module; made when first asked for
 local hooked_inputs, hooked_outputs = core._hooked_inputs, core._hooked_outputs
 local warn = warn or function() end -- a host may have taken it away
 local select, pack, unpack, type = select, table.pack, table.unpack, type
+local math_type, math_tointeger = math.type, math.tointeger
+local MAX_VALUES = 1 << 16 -- unpack has room for
 
 local Module = {}
 
@@ -21,8 +23,15 @@ local Module = {}
 
 local function call(self, ...) return self:forward(...) end
 
+-- Is it a plain table whose n says how many values it packs?
+local function is_packed(value)
+  if type(value) ~= "table" or getmetatable(value) ~= nil then return false end
+  local n = math_type(value.n) and math_tointeger(value.n)
+  return n and n >= 0 and n <= MAX_VALUES
+end
+
 local function outputs_of(output)
-  if type(output) == "table" and output.n then return unpack(output, 1, output.n) end
+  if is_packed(output) then return unpack(output, 1, output.n) end
   return output
 end
 
@@ -81,9 +90,10 @@ end
 
 -- A pre-hook's result: a packed table, an array of arguments, or the one argument.
 local function packed(result)
-  if type(result) ~= "table" or getmetatable(result) ~= nil then return { n = 1, result } end
-  result.n = result.n or #result
-  return result
+  if is_packed(result) then return result end
+  local is_array = type(result) == "table" and getmetatable(result) == nil
+    and (#result > 0 or next(result) == nil)
+  return is_array and pack(unpack(result)) or { n = 1, result }
 end
 
 -- forward and the hooks after it, between the identity functions of backward hooks.
