@@ -19,7 +19,13 @@ local function is_integer(n, least) return math.type(n) == "integer" and n >= le
 local collate
 
 local function collate_tables(items)
-  local batch = {}
+  local batch, size = {}, #items[1]
+  for k, item in ipairs(items) do
+    if size > 0 and type(item) == "table" and #item > size then
+      fail("default_collate: each element in list of batch should be of equal size (item %d has %d "
+        .. "fields, the first has %d)", k, #item, size)
+    end
+  end
   for key in pairs(items[1]) do
     local column = {}
     for k, item in ipairs(items) do
@@ -186,13 +192,16 @@ end
 
 -- Makes a batch of items, each a packed table of its fields.
 local function batch_of(self, items)
-  local fields = 0
-  for _, item in ipairs(items) do
-    if item.n > fields then fields = item.n end
-  end
+  local fields = items[1].n
   if self.collate_fn then
     for k, item in ipairs(items) do items[k] = item.n == 1 and item[1] or item end
     return self.collate_fn(items)
+  end
+  for k, item in ipairs(items) do
+    if item.n ~= fields then
+      fail("DataLoader: each element in list of batch should be of equal size (item %d has %d "
+        .. "fields, the first has %d)", k, item.n, fields)
+    end
   end
   local columns = {}
   for f = 1, fields do

@@ -231,6 +231,13 @@ describe("default_collate", function()
     parity.refused("%(got function%)$", data.default_collate, {print})
     refused("default_collate: item 2 lacks field 'x'$",
       function() data.default_collate {{x = 1}, {}} end)
+    local unequal = "each element in list of batch should be of equal size "
+    refused("default_collate: " .. unequal .. "%(item 2 has 2 fields, the first has 1%)$",
+      function() data.default_collate {{1}, {3, 4}} end)
+    refused("DataLoader: " .. unequal .. "%(item 2 has 1 fields, the first has 2%)$",
+      function() data.DataLoader({{1, 2}, {3}}, {batch_size = 2})() end)
+    refused("DataLoader: " .. unequal .. "%(item 2 has 2 fields, the first has 1%)$",
+      function() data.DataLoader({{1}, {3, 4}}, {batch_size = 2})() end)
   end)
 end)
 
