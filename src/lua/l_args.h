@@ -101,7 +101,7 @@ void luc_l_args_release(luc_l_state *st, luc_l_args *args);
 /* Positions count from 1 in Lua. 0 becomes LUC_POSITION_ZERO, which the core's range checks refuse
  * in the words of a Lua user. */
 static inline int64_t luc_l_from_one(int64_t i) {
-  return i > 0 ? i - 1 : i == 0 ? LUC_POSITION_ZERO : i;
+  return i > 0 ? i - 1 : i == 0 ? LUC_POSITION_ZERO : i + (i == LUC_POSITION_ZERO);
 }
 
 /* A parameter of type Any is passed as its stack position (LUC_INT); left out, it is LUC_NONE. */

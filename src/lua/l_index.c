@@ -44,8 +44,18 @@ static int64_t check_integer(lua_State *L, int index, const char *what) {
   return i;
 }
 
-static void read_range(lua_State *L, int index, entry *e) {
+/* How many entries the table has: one that has others has a hole or names, which mean nothing. */
+static int count_entries(lua_State *L, int index) {
   int n = (int)lua_rawlen(L, index);
+  if (n > 0) return n;
+  lua_pushnil(L);
+  if (!lua_next(L, index)) return 0;
+  lua_pop(L, 1);
+  return luc_l_error(L, "index: a table of entries is an array (got a key %s)", luc_l_given(L, -1));
+}
+
+static void read_range(lua_State *L, int index, entry *e) {
+  int n = count_entries(L, index);
   e->kind = ENTRY_ALL;
   if (n == 0) return;
   if (n == 1 || n > 3)
@@ -119,7 +129,7 @@ static void read_spec(lua_State *L, luc_l_state *st, luc_tensor *t, spec *s) {
   s->rest = -1;
   s->advanced = false;
   if (lua_type(L, 2) == LUA_TTABLE) {
-    int n = (int)lua_rawlen(L, 2);
+    int n = count_entries(L, 2);
     for (int i = 1; i <= n; i++) {
       lua_rawgeti(L, 2, i);
       read_entry(L, st, -1, s);

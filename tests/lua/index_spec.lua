@@ -106,6 +106,20 @@ describe("x[{…}]", function()
       function() return x[lucerna.ones(20):tolist()] end)
   end)
 
+  it("refuses tables that hold something other than an array", function()
+    local x = matrix()
+    parity.refused("index: a table of entries is an array (got a key number 2)",
+      function() return x[{ [2] = 1 }] end)
+    parity.refused("a table of entries is an array (got a key string 'dim')",
+      function() x[{ {}, { dim = 1 } }] = 0 end)
+    assert.same(matrix():tolist(), x:tolist())
+  end)
+
+  it("names the position however far out it is", function()
+    parity.refused("index -9223372036854775807 is out of range [1, 4]",
+      function() return matrix()[math.mininteger] end)
+  end)
+
   it("is a view of everything when it is empty", function()
     local x = matrix()
     local y = x[{}]
