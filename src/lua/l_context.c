@@ -12,7 +12,8 @@
 
 static int set_num_threads(lua_State *L, luc_l_state *st, luc_l_args *a) {
   int64_t n = a->v[0].as.i;
-  return luc_l_results(L, st, 0, luc_set_num_threads(st->ctx, n > 0 && n < 1 << 16 ? (int)n : 0));
+  n = n > INT_MAX ? INT_MAX : n < -INT_MAX ? -INT_MAX : n;
+  return luc_l_results(L, st, 0, luc_set_num_threads(st->ctx, (int)n));
 }
 
 static int get_num_threads(lua_State *L, luc_l_state *st, luc_l_args *a) {
