@@ -88,6 +88,9 @@ kinds[nn.LazyModuleMixin] = lazy.is
 -- buffers (nn.Buffer) and modules, but not over a name that the class has.
 function nn.class(name, Parent, Base)
   if Base and rawequal(Parent, nn.LazyModuleMixin) then return lazy.mixed(name, Base) end
+  if Base ~= nil then
+    fail("nn.class: a class has one Parent (got a third argument, %s)", core.kind_name(Base))
+  end
   return core.class(name, Parent)
 end
 

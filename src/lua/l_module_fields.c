@@ -503,7 +503,9 @@ static int write_named(lua_State *L, luc_l_peer *peer) {
   if (t && t->flags & LUC_TF_BUFFER) return add_slot(L, peer, name, LUC_SLOT_BUFFER);
   if (luc_l_topeer(L, 3)) return add_slot(L, peer, name, LUC_SLOT_CHILD);
   if (name == peer->nn->training) {
-    if (!lua_isboolean(L, 3)) return luc_l_error(L, "training must be a boolean");
+    if (!lua_isboolean(L, 3))
+      return luc_l_error(L, "%s: training must be a boolean (got %s)", m->cls->name,
+                         luc_l_given(L, 3));
     m->training = lua_toboolean(L, 3);
     return 0;
   }

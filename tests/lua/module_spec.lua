@@ -73,6 +73,8 @@ describe("a class written in Lua", function()
   it("says what is wrong", function()
     fails("nn.class: name must be a string (got number 3)", nn.class, 3)
     fails("nn.class: Parent must be a class of modules (got table)", nn.class, "A", {})
+    fails("nn.class: a class has one Parent (got a third argument, uncalled class ELU)", nn.class,
+      "A", nn.ReLU, nn.ELU)
     fails("Plain: takes no arguments (got 2)", nn.class("Plain"), 1, 2)
     fails('Module [Plain] is missing the required "forward" function', nn.class("Plain")(), 1)
     fails('Module [Tensor] is missing the required "forward" function', nn.class("Plain").forward,
@@ -205,7 +207,7 @@ describe("assigning a field", function()
     local d = nn.Dropout(0.5)
     d.training = false
     assert.is_false(d.training)
-    fails("training must be a boolean", set, d, "training", 3)
+    fails("training must be a boolean (got number 3)", set, d, "training", 3)
   end)
 end)
 

@@ -394,10 +394,10 @@ function Module:set_submodule(...)
   local target, module, strict =
     arguments("set_submodule", { "target", "module", "strict" }, ...)
   if type(target) ~= "string" or target == "" then
-    fail("Cannot set the submodule without a target name!")
+    fail("set_submodule: Cannot set the submodule without a target name!")
   end
   if not is_module(module) then
-    fail("`module` is not an nn.Module, found %s", type(module))
+    fail("set_submodule: `module` is not an nn.Module, found %s", core.kind_name(module))
   end
   local path, name = target:match("^(.*)%.([^.]*)$")
   local parent = self:get_submodule(path or "")
@@ -405,9 +405,11 @@ function Module:set_submodule(...)
   local old = parent[name]
   local known = old ~= nil or core._has_slot(parent, name)
   if strict and not known then
-    fail("%s has no attribute `%s`", parent:_get_name(), name)
+    fail("set_submodule: %s has no attribute `%s`", parent:_get_name(), name)
   end
-  if known and not is_module(old) then fail("`%s` is not an nn.Module", name) end
+  if known and not is_module(old) then
+    fail("set_submodule: `%s` is not an nn.Module", name)
+  end
   parent[name] = module
 end
 
