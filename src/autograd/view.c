@@ -1,6 +1,7 @@
 /* Views and in-place writes. A view remembers its base; a write through it becomes a node of the
  * base (the gradient with the view's region replaced by what the written operator passes on), and
  * every view whose storage has changed gets its history anew from the base, by geometry. */
+#include <stdio.h>
 #include <string.h>
 
 #include "autograd/graph.h"
@@ -168,11 +169,24 @@ static luc_status slices_node(luc_context *ctx, const char *name, luc_tensor *vi
   return status;
 }
 
+/* PyTorch gives such views no new history. */
+static luc_status refuse_several(luc_context *ctx, const luc_tensor *view) {
+  char fn[LUC_GRAD_FN_NAME];
+  if (!luc_tensor_grad_fn(view, fn)) snprintf(fn, sizeof fn, "a function");
+  return luc__fail(ctx, LUC_ERR_STATE,
+                   "Output %u of %s is a view and its base or another view of its base has been "
+                   "modified inplace. This view is the output of a function that returns multiple "
+                   "views. Such functions do not allow the output views to be modified inplace. "
+                   "You should replace the inplace operation by an out-of-place one.",
+                   luc_tensor_output_nr(view) + 1, fn);
+}
+
 luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view) {
   luc_meta *meta = view->meta;
   luc_tensor *base = meta->base;
   if (!luc__inherits(view)) return LUC_OK;
   if (meta->view_version == view->storage->version && meta->node) return LUC_OK;
+  if (meta->made == LUC_VIEW_ONE_OF_SEVERAL) return refuse_several(ctx, view);
   luc_node *node;
   LUC_TRY(slices_node(ctx, "AsStridedBackward0", view, NULL, 1, &node));
   luc_status status = luc__edge_to(ctx, base, &node->edges[0]);

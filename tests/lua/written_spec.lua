@@ -183,6 +183,20 @@ describe("in-place changes that autograd forbids:", function()
     lucerna.zeros(4):chunk(2)[1]:add_(1)
   end)
 
+  it("of the tensor that one of several views sees, once the view is used again", function()
+    local y = lucerna.zeros(2, 3):requires_grad_() * 2
+    local first, parted = y:unbind()[1], y:tensor_split(2)[1]
+    local below = first:view(3, 1)
+    y:add_(1)
+    local text = " is a view and its base or another view of its base has been modified inplace"
+    refused("mul: Output 1 of UnbindBackward0" .. text, function() return first * 2 end)
+    refused("Output 1 of UnbindBackward0" .. text, function() return first.grad_fn end)
+    refused("Output 1 of ViewBackward0" .. text, function() below:sum():backward() end)
+    assert.same({1, 1, 1}, first:tolist())
+    assert.same({{2, 2, 2}}, (parted * 2):tolist())
+    assert.same({2, 2, 2}, lucerna.no_grad(function() return first * 2 end):tolist())
+  end)
+
   it("of views made under no_grad", function()
     local x = lucerna.zeros(2, 3):requires_grad_()
     local view = lucerna.no_grad(function() return x:view(6) end)
