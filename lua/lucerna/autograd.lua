@@ -208,6 +208,10 @@ local function seal_saved(ctx, outputs, places)
   for i = 1, saved.n do
     local tensor = saved[i]
     if is_tensor(tensor) then
+      if tensor:is_inference() then
+        core._fail("%s: Inference tensors cannot be saved for backward. To work around you can "
+          .. "make a clone to get a normal tensor and use it in autograd.", ctx._name)
+      end
       for k, o in ipairs(places) do
         if outputs[o] == tensor then
           saved[i] = tensor:detach()
@@ -352,7 +356,9 @@ local function apply(class, ...)
   local needs, any = needs_grad(inputs)
   local ctx = setmetatable({ needs_input_grad = needs, _name = class.name }, Context)
   local outputs = table.pack(scoped(without_grad, class.forward, ctx, ...))
-  if any and core.is_grad_enabled() then record(class, ctx, inputs, outputs) end
+  if any and core.is_grad_enabled() and not core.is_inference_mode_enabled() then
+    record(class, ctx, inputs, outputs)
+  end
   return table.unpack(outputs, 1, outputs.n)
 end
 

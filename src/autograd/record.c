@@ -12,7 +12,8 @@ static bool list_requires_grad(const luc_value *v) {
 }
 
 bool luc__wants_record(luc_context *ctx, luc_opid op, const luc_value *args, int nargs) {
-  if (!ctx->grad_mode || ctx->inside_op || luc__ops[op].grad == LUC_NO_GRAD) return false;
+  if (!ctx->grad_mode || ctx->inside_op || ctx->inference_mode) return false;
+  if (luc__ops[op].grad == LUC_NO_GRAD) return false;
   uint32_t mask = luc__op_info(ctx, op)->tensor_params;
   if (luc__ops[op].flags & LUC_F_VIEW)
     mask &= 1; /* of further tensors a view reads only the shape (view_as) */
@@ -34,6 +35,15 @@ static size_t extra_bytes(const luc_value *v) {
   case LUC_STRING: return (strlen(v->as.string) + 8) & ~(size_t)7;
   default: return 0;
   }
+}
+
+/* As in PyTorch, where nobody would notice that such a tensor was written meanwhile. */
+static bool has_inference(const luc_value *v) {
+  luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
+  int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
+  for (int i = 0; i < n; i++)
+    if (list[i] && list[i]->flags & LUC_TF_INFERENCE) return true;
+  return false;
 }
 
 static void save_tensor(luc_node *node, int slot, luc_tensor *t) {
@@ -102,6 +112,9 @@ static luc_status call_node(luc_context *ctx, luc_opid op, const luc_value *args
   luc_node *node;
   LUC_TRY(luc__node_new(ctx, &shape, &node, &extra));
   luc_status status = make_edges(ctx, node, args, info);
+  for (int p = 0; p < nslots && status == LUC_OK; p++)
+    if (reads_arg(node, info, p) && has_inference(&args[p]))
+      status = luc__fail(ctx, LUC_ERR_STATE, LUC_INFERENCE_SAVED);
   if (status != LUC_OK) {
     luc__node_release(ctx, node);
     return status;
@@ -181,6 +194,8 @@ static luc_status check_view(luc_context *ctx, const luc_tensor *self, const cha
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records) {
   const char *name = luc__op_info(ctx, op)->schema.name;
   const char *mark = name[0] && name[strlen(name) - 1] == '_' ? "" : "_"; /* add is called add_ */
+  LUC_CHECK(ctx, !luc__is_frozen(ctx, self), LUC_ERR_STATE, "%s%s: " LUC_INFERENCE_WRITTEN, name,
+            mark);
   if (!ctx->grad_mode || ctx->inside_op) return LUC_OK;
   bool leaf = !self->meta || !self->meta->node;
   luc_tensor *base = self->meta ? self->meta->base : NULL;
@@ -291,7 +306,8 @@ luc_status luc_function_record(luc_context *ctx, const luc_function *fn, void *u
   *recorded = false;
   LUC_NEED(ctx, fn && fn->name && fn->backward && (inputs || ninputs <= 0));
   LUC_TRY(luc__tensors_check(ctx, fn->name, "output", outputs, noutputs));
-  if (!ctx->grad_mode || ctx->inside_op || !any_requires_grad(inputs, ninputs)) return LUC_OK;
+  if (!ctx->grad_mode || ctx->inside_op || ctx->inference_mode) return LUC_OK;
+  if (!any_requires_grad(inputs, ninputs)) return LUC_OK;
   luc_node *node;
   luc_status status;
   LUC_TRY(luc__function_node(ctx, fn, ud, ninputs, noutputs, &node));

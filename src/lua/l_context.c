@@ -142,6 +142,12 @@ static int is_contiguous(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+static int is_inference(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushboolean(L, a->v[0].as.tensor->flags & LUC_TF_INFERENCE);
+  return 1;
+}
+
 static int is_floating_point(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
   lua_pushboolean(L, luc__dtype_is_float(a->v[0].as.tensor->dtype));
@@ -278,6 +284,7 @@ static const luc_l_native natives[] = {
     {"element_size(Tensor self) -> int", element_size, LUC_F_METHOD | LUC_F_BATCHED},
     {"storage_offset(Tensor self) -> int", storage_offset, LUC_F_METHOD | LUC_F_BATCHED},
     {"is_contiguous(Tensor self) -> bool", is_contiguous, LUC_F_METHOD | LUC_F_BATCHED},
+    {"is_inference(Tensor self) -> bool", is_inference, LUC_F_BOTH | LUC_F_BATCHED},
     {"is_floating_point(Tensor self) -> bool", is_floating_point, LUC_F_BOTH | LUC_F_BATCHED},
     {"is_complex(Tensor self) -> bool", is_complex, LUC_F_BOTH | LUC_F_BATCHED},
     {"is_conj(Tensor self) -> bool", is_conj, LUC_F_BOTH | LUC_F_BATCHED},

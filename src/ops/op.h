@@ -216,6 +216,16 @@ bool luc__wants_record(luc_context *ctx, luc_opid op, const luc_value *args, int
 luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out);
 /* Before an in-place write: refuses what PyTorch refuses (a leaf that requires grad, …). */
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records);
+/* As in PyTorch, only inference mode writes to what it made: what was saved would not notice. */
+static inline bool luc__is_frozen(const luc_context *ctx, const luc_tensor *t) {
+  return t->flags & LUC_TF_INFERENCE && !ctx->inference_mode && !ctx->inside_op;
+}
+#define LUC_INFERENCE_WRITTEN                                                                      \
+  "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone " \
+  "to get a normal tensor before doing inplace update."
+#define LUC_INFERENCE_SAVED                                                                        \
+  "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "  \
+  "normal tensor and use it in autograd."
 /* Recording an in-place call takes two steps, so that nothing can fail after the write: the node is
  * made before it, and afterwards (done: the write happened) self's version is bumped and its
  * history rewritten. node is NULL when the call is not recorded. */

@@ -85,8 +85,12 @@ luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_te
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (ctx->batched) LUC_TRY(luc__vmap_refuse_out(ctx, op, args, into));
   bool tracked = luc__wants_record(ctx, op, args, schema->nparams);
-  for (int i = 0; i < schema->nresults; i++)
-    tracked |= into[i] && into[i]->requires_grad && ctx->grad_mode && !ctx->inside_op;
+  for (int i = 0; i < schema->nresults; i++) {
+    if (!into[i]) continue;
+    tracked |= into[i]->requires_grad && ctx->grad_mode && !ctx->inside_op;
+    LUC_CHECK(ctx, !luc__is_frozen(ctx, into[i]), LUC_ERR_STATE, "%s: " LUC_INFERENCE_WRITTEN,
+              schema->name);
+  }
   LUC_CHECK(ctx, !tracked, LUC_ERR_STATE,
             "%s: out= does not support automatic differentiation, but one of the arguments "
             "requires grad",

@@ -522,6 +522,44 @@ describe("no_grad and its kin", function()
     assert.is_true(lucerna.no_grad(lucerna.enable_grad, lucerna.is_grad_enabled))
     parity.refused("set_grad_enabled: mode must be a boolean", lucerna.set_grad_enabled, 1)
   end)
+
+  it("of inference records nothing, not even with gradients enabled inside", function()
+    local x = leaf { 1, 2 }
+    local inferred, recorded = lucerna.inference_mode(function()
+      local y = lucerna.enable_grad(function() return x * 1 end)
+      return y, lucerna.inference_mode(false, function() return x * 1 end)
+    end)
+    assert.is_false(inferred.requires_grad)
+    assert.is_true(recorded.requires_grad)
+    assert.is_true(inferred:is_inference())
+    assert.is_true(lucerna.is_inference(inferred:view(2)))
+    assert.is_false((inferred * 2):is_inference())
+    assert.is_false(lucerna.inference_mode(x.view, x, 2):is_inference())
+  end)
+
+  it("of inference makes tensors that only it writes and nothing saves", function()
+    local x, made = leaf { 1, 2 }, lucerna.inference_mode(lucerna.ones, 2)
+    local out = { out = made }
+    local written = "Inplace update to inference tensor outside InferenceMode is not allowed"
+    parity.refused("add_: " .. written, made.add_, made, 1)
+    parity.refused("squeeze_: " .. written, made.squeeze_, made)
+    parity.refused("add: " .. written, lucerna.add, x.data, 1, out)
+    parity.refused("fill_: " .. written, function() made[1] = 3 end)
+    parity.refused("add_: " .. written, lucerna.no_grad, made.add_, made, 1)
+    lucerna.inference_mode(made.add_, made, 1)
+    assert.same({ 2, 2 }, made:tolist())
+    parity.refused("mul: Inference tensors cannot be saved for backward", lucerna.mul, x, made)
+    parity.refused("mul_: Inference tensors cannot be saved", x.mul_, x * 1, made)
+    local square = autograd.Function("Square", {
+      forward = function(ctx, a, b) ctx:save_for_backward(b) return a * b end,
+      backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
+    })
+    parity.refused("Square: Inference tensors cannot be saved", square.apply, x, made)
+    assert.same({ 3, 4 }, (x + made):tolist()) -- saves nothing
+    assert.same({ 2, 4 }, (x * made:clone()):tolist())
+    parity.refused("Setting requires_grad=True on inference tensor", made.requires_grad_, made)
+    parity.refused("Inference tensors do not track version", function() return made._version end)
+  end)
 end)
 
 describe("hooks on tensors", function()

@@ -54,6 +54,9 @@ A copy, with its gradient going to the original.
 {"detach", "The same data without its history."},
 {"contiguous", "Itself if its elements lie in order, else a copy that has them so."},
 {"is_contiguous", "Do the elements lie in order without gaps?"},
+{"is_inference", [=[
+Was the tensor made in inference mode? Such a tensor is written in inference mode only, and nothing
+saves it for backward; a clone() is an ordinary tensor.]=]},
 {"to", [=[
 Converted to a dtype, a device or another tensor's; itself if nothing changes, unless copy.
 > local x = lucerna.ones(2):to(lucerna.float64)]=]},
