@@ -84,7 +84,8 @@ static void fit_dtype(luc_context *ctx, luc_opid op, luc_value *args, const luc_
 luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_tensor *const *into) {
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (ctx->batched) LUC_TRY(luc__vmap_refuse_out(ctx, op, args, into));
-  bool tracked = luc__wants_record(ctx, op, args, schema->nparams);
+  bool truth = op >= LUC_OP_eq && op <= LUC_OP_logical_not; /* only in-place they have a gradient */
+  bool tracked = !truth && luc__wants_record(ctx, op, args, schema->nparams);
   for (int i = 0; i < schema->nresults; i++) {
     if (!into[i]) continue;
     tracked |= into[i]->requires_grad && ctx->grad_mode && !ctx->inside_op;

@@ -241,6 +241,13 @@ describe("results", function()
     local leaf = lucerna.ones(3, { requires_grad = true })
     parity.refused("out= does not support automatic differentiation",
       lucerna.sort, leaf, { out = { values, whole } })
+    for _, compare in ipairs { "eq", "ne", "lt", "le", "gt", "ge", "logical_and" } do
+      for _, dtype in ipairs { "bool", "float32", "int64" } do
+        local truth = lucerna.empty(3, { dtype = dtype })
+        lucerna[compare](leaf, leaf, { out = truth }) -- what is no function of leaf
+        assert.same(lucerna[compare](leaf, leaf):tolist(), truth:bool():tolist())
+      end
+    end
   end)
 end)
 
