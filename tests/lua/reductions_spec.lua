@@ -141,6 +141,26 @@ describe("a reduction", function()
     end
   end)
 
+  it("of integers along the first dimension takes each of its rows", function()
+    local all = { "amax", "amin", "any", "all" }
+    for _, dtype in ipairs { "int64", "int32", "int16", "int8", "uint8", "bool" } do
+      for _, columns in ipairs { 4, 5, 10, 40, 300, 1030 } do
+        for _, rows in ipairs { 2, 3, 6, 17, 35, 1029 } do
+          local x = lucerna.arange(rows * columns):mul(7919):remainder(1000003)
+          x = x:remainder(dtype == "bool" and 17 or 131):sub(dtype == "uint8" and 0 or 4)
+          x = (dtype == "bool" and x:relu() or x):to(lucerna[dtype]):reshape(rows, columns)
+          local gaps = lucerna.cat({ x, x }, 2):narrow(2, 1, columns)
+          for _, op in ipairs(all) do
+            local want = x:t():contiguous()
+            want = want[op](want, 2)
+            assert.is_true(want:equal(x[op](x, 1)), op .. dtype .. rows .. "x" .. columns)
+            assert.is_true(want:equal(gaps[op](gaps, 1)))
+          end
+        end
+      end
+    end
+  end)
+
   it("finds both extremes of a tensor at once", function()
     for _, dtype in ipairs { "float32", "float64", "bfloat16", "int64", "int32", "int16", "int8",
                              "uint8", "bool" } do
