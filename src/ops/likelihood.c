@@ -21,9 +21,7 @@ static luc_tensor *stirling(luc_formula *f, luc_tensor *target) {
 
 /* poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce, reduction) */
 luc_status luc__run_poisson_nll_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor, *loss;
-  LUC_TRY(luc__loss_reduction(ctx, (luc_value[]){args[4], args[6], args[7]}, &reduction));
   luc_formula f = luc__formula(ctx);
   if (args[2].as.i) {
     loss = luc__f2(&f, LUC_OP_sub, luc__f1(&f, LUC_OP_exp, x), luc__f2(&f, LUC_OP_mul, target, x));
@@ -32,7 +30,7 @@ luc_status luc__run_poisson_nll_loss(luc_context *ctx, luc_value *args, luc_valu
     loss = luc__f2(&f, LUC_OP_sub, x, luc__f2(&f, LUC_OP_mul, target, log));
   }
   if (args[3].as.i) loss = luc__f2(&f, LUC_OP_add, loss, stirling(&f, target));
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, (luc_value[]){args[4], args[6], args[7]}, out);
 }
 
 /* ---- gaussian_nll_loss ---- */

@@ -28,6 +28,13 @@ luc_tensor *luc__loss_reduced(luc_formula *f, luc_tensor *t, int reduction) {
   return reduction == LUC_REDUCE_MEAN ? luc__f_mean_all(f, t) : luc__f_sum_all(f, t);
 }
 
+luc_status luc__loss_result(luc_formula *f, luc_tensor *loss, const luc_value *args,
+                            luc_value *out) {
+  int reduction = LUC_REDUCE_NONE;
+  if (f->status == LUC_OK) f->status = luc__loss_reduction(f->ctx, args, &reduction);
+  return luc__f_result(f, luc__loss_reduced(f, loss, reduction), out);
+}
+
 /* ---- negative log likelihood: the row and its gradient ---- */
 
 /* (…, target, weight, …) and the input's sizes: [C] or [N, C, d...]. */
@@ -453,14 +460,12 @@ luc_status luc__grad_bce(luc_context *ctx, luc_backward *b) {
 
 /* binary_cross_entropy(input, target, weight, size_average, reduce, reduction) */
 luc_status luc__run_binary_cross_entropy(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, &args[3], &reduction));
   LUC_TRY(check_same_shape(ctx, args[0].as.tensor, args[1].as.tensor));
   LUC_TRY(check_probabilities(ctx, args[0].as.tensor));
   luc_formula f = luc__formula(ctx);
   luc_tensor *loss = luc__f2(&f, LUC_OP_bce, args[0].as.tensor, args[1].as.tensor);
   if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[3], out);
 }
 
 /* binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction,
@@ -468,9 +473,7 @@ luc_status luc__run_binary_cross_entropy(luc_context *ctx, luc_value *args, luc_
  * target's dtype is the sum's, as in PyTorch, which works in place of 1 - t. */
 luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value *args,
                                                      luc_value *out) {
-  int reduction;
   luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, &args[3], &reduction));
   LUC_TRY(check_same_shape(ctx, x, t));
   luc_formula f = luc__formula(ctx);
   luc_tensor *rest = luc__fs(&f, LUC_OP_rsub, t, 1);
@@ -484,7 +487,7 @@ luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value
   loss = luc__f_to(&f, luc__f2(&f, LUC_OP_sub, loss, log_yes), t->dtype);
   if (!luc_is_none(&args[2]))
     loss = luc__f_to(&f, luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor), t->dtype);
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[3], out);
 }
 
 /* ---- kl_div ---- */

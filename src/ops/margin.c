@@ -21,10 +21,8 @@ static luc_tensor *where_is(luc_formula *f, luc_opid compare, luc_tensor *target
 
 /* margin_ranking_loss(input1, input2, target, margin, size_average, reduce, reduction) */
 luc_status luc__run_margin_ranking_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *target = args[2].as.tensor;
   char sa[LUC_SHAPE_TEXT], sb[LUC_SHAPE_TEXT], st[LUC_SHAPE_TEXT];
-  LUC_TRY(luc__loss_reduction(ctx, &args[4], &reduction));
   LUC_CHECK(ctx, a->ndim == b->ndim && a->ndim == target->ndim, LUC_ERR_SHAPE,
             "All input tensors should have same dimension but got sizes: "
             "input1: %s, input2: %s, target: %s",
@@ -35,31 +33,27 @@ luc_status luc__run_margin_ranking_loss(luc_context *ctx, luc_value *args, luc_v
   luc_tensor *loss =
       luc__fs(&f, LUC_OP_add, luc__f2(&f, LUC_OP_mul, turned, d), luc_as_double(&args[3]));
   loss = luc__fs(&f, LUC_OP_clamp_min, loss, 0);
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[4], out);
 }
 
 /* hinge_embedding_loss(input, target, margin, size_average, reduce, reduction) */
 luc_status luc__run_hinge_embedding_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, &args[3], &reduction));
   luc_formula f = luc__formula(ctx);
   luc_tensor *apart = hinge(&f, x, luc_as_double(&args[2]));
   apart = where_is(&f, LUC_OP_ne, target, 1, apart);
   luc_tensor *loss = luc__f2(&f, LUC_OP_add, apart, where_is(&f, LUC_OP_ne, target, -1, x));
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[3], out);
 }
 
 /* soft_margin_loss(input, target, size_average, reduce, reduction): log(1 + exp(-target input)) */
 luc_status luc__run_soft_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
   luc_tensor *x = args[0].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
   LUC_TRY(luc__need_float(ctx, "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *z = luc__f1(&f, LUC_OP_neg, luc__f2(&f, LUC_OP_mul, x, args[1].as.tensor));
   luc_tensor *loss = luc__f1(&f, LUC_OP_log1p, luc__f1(&f, LUC_OP_exp, z));
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[2], out);
 }
 
 /* ---- multilabel_soft_margin_loss ---- */
@@ -67,10 +61,8 @@ luc_status luc__run_soft_margin_loss(luc_context *ctx, luc_value *args, luc_valu
 /* multilabel_soft_margin_loss(input, target, weight, size_average, reduce, reduction): the mean
  * over the last dimension, then the reduction of the rest. */
 luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
   int64_t last = x->ndim - 1;
-  LUC_TRY(luc__loss_reduction(ctx, &args[3], &reduction));
   LUC_TRY(luc__need_float(ctx, "input", x));
   if (x->ndim == 0) return luc__fail_shapes(ctx, "input", x, NULL, NULL, "input must be [..., C]");
   luc_formula f = luc__formula(ctx);
@@ -82,7 +74,7 @@ luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *arg
   if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
   loss = luc__f_sum_dim(&f, luc__f1(&f, LUC_OP_neg, loss), last);
   loss = luc__fs(&f, LUC_OP_div, loss, (double)x->sizes[last]);
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[3], out);
 }
 
 /* ---- cosine_embedding_loss ---- */
@@ -103,9 +95,7 @@ static luc_tensor *dots(luc_formula *f, luc_tensor *a, luc_tensor *b) {
 
 /* cosine_embedding_loss(input1, input2, target, margin, size_average, reduce, reduction) */
 luc_status luc__run_cosine_embedding_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *target = args[2].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, &args[4], &reduction));
   LUC_TRY(check_cosine(ctx, a, b, target));
   luc_formula f = luc__formula(ctx);
   luc_tensor *size_a = luc__fs(&f, LUC_OP_add, dots(&f, a, a), 1e-12);
@@ -116,7 +106,7 @@ luc_status luc__run_cosine_embedding_loss(luc_context *ctx, luc_value *args, luc
   luc_tensor *apart = luc__fs(&f, LUC_OP_sub, cosine, luc_as_double(&args[3]));
   apart = where_is(&f, LUC_OP_eq, target, -1, luc__fs(&f, LUC_OP_clamp_min, apart, 0));
   luc_tensor *loss = luc__f2(&f, LUC_OP_add, where_is(&f, LUC_OP_eq, target, 1, alike), apart);
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[4], out);
 }
 
 /* ---- triplet_margin_loss ---- */
@@ -137,8 +127,6 @@ static luc_status check_triplet(luc_context *ctx, luc_value *args) {
 /* triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_average, reduce,
  * reduction) */
 luc_status luc__run_triplet_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, &args[7], &reduction));
   LUC_TRY(check_triplet(ctx, args));
   luc_formula f = luc__formula(ctx);
   luc_tensor *near =
@@ -151,7 +139,7 @@ luc_status luc__run_triplet_margin_loss(luc_context *ctx, luc_value *args, luc_v
     far = luc__f2(&f, LUC_OP_minimum, far, other);
   }
   luc_tensor *loss = hinge(&f, luc__f2(&f, LUC_OP_sub, far, near), luc_as_double(&args[3]));
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[7], out);
 }
 
 /* ---- multi_margin_loss, multilabel_margin_loss: [N, C] or [C] ---- */
@@ -210,8 +198,6 @@ static luc_status check_multi_margin(luc_context *ctx, luc_value *args) {
 
 /* multi_margin_loss(input, target, p, margin, weight, size_average, reduce, reduction) */
 luc_status luc__run_multi_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, &args[5], &reduction));
   LUC_TRY(check_multi_margin(ctx, args));
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
@@ -222,16 +208,14 @@ luc_status luc__run_multi_margin_loss(luc_context *ctx, luc_value *args, luc_val
   luc_tensor *at = luc__f_reshape(&f, target, 2, column);
   luc_tensor *loss = multi_margin(&f, args, x, luc_v_tensor(at));
   if (!batched && target->ndim == 0) loss = luc__f_squeeze(&f, loss, 0);
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[5], out);
 }
 
 /* multilabel_margin_loss(input, target, size_average, reduce, reduction): each line of target lists
  * the line's classes, up to the first -1. */
 luc_status luc__run_multilabel_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
   int64_t rows;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
   LUC_TRY(check_rows(ctx, x, target, &rows));
   if (!luc__same_sizes(x, target))
     return luc__fail_shapes(ctx, "input", x, "target", target, "inconsistent target size");
@@ -241,7 +225,7 @@ luc_status luc__run_multilabel_margin_loss(luc_context *ctx, luc_value *args, lu
     target = luc__f_unsqueeze(&f, target, 0);
   }
   luc_tensor *loss = luc__f2(&f, LUC_OP_multilabel_margin, x, target);
-  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
+  return luc__loss_result(&f, loss, &args[2], out);
 }
 
 /* The row multilabel_margin(input, target): a value for each line. */
