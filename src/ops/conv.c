@@ -183,25 +183,19 @@ static luc_value input_spatial(const luc_backward *b, int p, int64_t *sizes) {
   return luc_v_ints(sizes + 2, ndim - 2);
 }
 
-static luc_tensor *call_forward(luc_formula *f, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
-                                const luc_value *at, luc_value output_size) {
-  return luc__f_call(f, LUC_OP_convolution,
-                     LUC_ARGS(luc_v_tensor(x), luc_v_tensor(w), luc_v_tensor(bias), at[0], at[1],
-                              at[2], at[3], output_size));
-}
+/* Input, weight and gradient are factors of one sum: each of the three operators gives the sum's
+ * derivative by one of them from the two others, so their gradients are each other. */
+enum { X, W, G };
 
-static luc_tensor *call_input(luc_formula *f, luc_tensor *g, luc_tensor *w, luc_value input_size,
+static luc_tensor *derivative(luc_formula *f, int by, luc_tensor *const *factors, luc_value size,
                               const luc_value *at) {
-  return luc__f_call(
-      f, LUC_OP_convolution_input,
-      LUC_ARGS(luc_v_tensor(g), luc_v_tensor(w), input_size, at[0], at[1], at[2], at[3]));
-}
-
-static luc_tensor *call_weight(luc_formula *f, luc_tensor *g, luc_tensor *x, luc_value kernel,
-                               const luc_value *at) {
-  return luc__f_call(
-      f, LUC_OP_convolution_weight,
-      LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), kernel, at[0], at[1], at[2], at[3]));
+  luc_value x = luc_v_tensor(factors[X]), w = luc_v_tensor(factors[W]);
+  luc_value g = luc_v_tensor(factors[G]);
+  if (by == G)
+    return luc__f_call(f, LUC_OP_convolution,
+                       LUC_ARGS(x, w, luc_v_tensor(NULL), at[0], at[1], at[2], at[3], size));
+  return luc__f_call(f, by == X ? LUC_OP_convolution_input : LUC_OP_convolution_weight,
+                     LUC_ARGS(g, by == X ? w : x, size, at[0], at[1], at[2], at[3]));
 }
 
 /* g summed over all but the channels. */
@@ -210,42 +204,28 @@ static luc_tensor *sum_to_bias(luc_formula *f, luc_tensor *g) {
   return luc__f_sum(f, g, g->ndim - 1, dims, false);
 }
 
-luc_status luc__grad_convolution(luc_context *ctx, luc_backward *b) {
+/* The operator takes factors 0 and 1, and what comes back stands for the third. */
+static luc_status grad_factors(luc_context *ctx, luc_backward *b, int factor0, int factor1,
+                               int third) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = luc_as_tensor(&b->args[0]), *w = luc_as_tensor(&b->args[1]), *g = b->gout[0];
-  const luc_value *at = &b->args[CONV_STRIDE];
+  luc_tensor *t[3];
   int64_t sizes[LUC_MAX_DIMS];
-  if (luc__needs(b, 0))
-    luc__f_keep(&f, call_input(&f, g, w, input_spatial(b, 0, sizes), at), &b->gin[0]);
-  if (luc__needs(b, 1))
-    luc__f_keep(&f, call_weight(&f, g, x, input_spatial(b, 1, sizes), at), &b->gin[1]);
-  if (luc__needs(b, 2)) luc__f_keep(&f, sum_to_bias(&f, g), &b->gin[2]);
+  t[factor0] = luc_as_tensor(&b->args[0]);
+  t[factor1] = luc_as_tensor(&b->args[1]);
+  t[third] = b->gout[0];
+  for (int p = 0; p < 2; p++) {
+    if (!luc__needs(b, p)) continue;
+    luc_value size = input_spatial(b, p, sizes);
+    luc_tensor *d = derivative(&f, p ? factor1 : factor0, t, size, &b->args[CONV_STRIDE]);
+    luc__f_keep(&f, d, &b->gin[p]);
+  }
+  if (third == G && luc__needs(b, 2)) luc__f_keep(&f, sum_to_bias(&f, t[G]), &b->gin[2]);
   return luc__f_end(&f, NULL, NULL);
 }
 
-luc_status luc__grad_convolution_input(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *g = luc_as_tensor(&b->args[0]), *w = luc_as_tensor(&b->args[1]), *gg = b->gout[0];
-  const luc_value *at = &b->args[CONV_STRIDE];
-  int64_t sizes[LUC_MAX_DIMS];
-  if (luc__needs(b, 0))
-    luc__f_keep(&f, call_forward(&f, gg, w, NULL, at, input_spatial(b, 0, sizes)), &b->gin[0]);
-  if (luc__needs(b, 1))
-    luc__f_keep(&f, call_weight(&f, g, gg, input_spatial(b, 1, sizes), at), &b->gin[1]);
-  return luc__f_end(&f, NULL, NULL);
-}
-
-luc_status luc__grad_convolution_weight(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *g = luc_as_tensor(&b->args[0]), *x = luc_as_tensor(&b->args[1]), *gw = b->gout[0];
-  const luc_value *at = &b->args[CONV_STRIDE];
-  int64_t sizes[LUC_MAX_DIMS];
-  if (luc__needs(b, 0))
-    luc__f_keep(&f, call_forward(&f, x, gw, NULL, at, input_spatial(b, 0, sizes)), &b->gin[0]);
-  if (luc__needs(b, 1))
-    luc__f_keep(&f, call_input(&f, g, gw, input_spatial(b, 1, sizes), at), &b->gin[1]);
-  return luc__f_end(&f, NULL, NULL);
-}
+LUC_GRAD_BY(convolution, grad_factors, X, W, G)
+LUC_GRAD_BY(convolution_input, grad_factors, G, W, X)
+LUC_GRAD_BY(convolution_weight, grad_factors, G, X, W)
 
 /* ---- checks ---- */
 
@@ -357,10 +337,12 @@ static luc_status convolve(luc_context *ctx, int spatial, luc_value *args, luc_v
   if (args[4].kind == LUC_STRING) LUC_TRY(take_padding(ctx, &c, &args[4]));
   LUC_TRY(find_output(ctx, &c));
   luc_formula f = luc__formula(ctx);
-  luc_value at[] = {luc_v_ints(c.stride, spatial), luc_v_ints(c.padding, spatial),
-                    luc_v_ints(c.dilation, spatial), luc_v_int(c.groups)};
-  luc_tensor *y =
-      call_forward(&f, with_batch(&f, &c), c.weight, c.bias, at, luc_v_ints(c.out, spatial));
+  luc_value x = luc_v_tensor(with_batch(&f, &c));
+  luc_tensor *y = luc__f_call(
+      &f, LUC_OP_convolution,
+      LUC_ARGS(x, luc_v_tensor(c.weight), luc_v_tensor(c.bias), luc_v_ints(c.stride, spatial),
+               luc_v_ints(c.padding, spatial), luc_v_ints(c.dilation, spatial), luc_v_int(c.groups),
+               luc_v_ints(c.out, spatial)));
   if (!c.batched) y = luc__f_squeeze(&f, y, 0);
   return luc__f_result(&f, y, out);
 }
@@ -407,9 +389,12 @@ static luc_status convolve_transposed(luc_context *ctx, int spatial, luc_value *
   LUC_TRY(check_call(ctx, &c));
   LUC_TRY(find_transposed_output(ctx, &c));
   luc_formula f = luc__formula(ctx);
-  luc_value at[] = {luc_v_ints(c.stride, spatial), luc_v_ints(c.padding, spatial),
-                    luc_v_ints(c.dilation, spatial), luc_v_int(c.groups)};
-  luc_tensor *y = call_input(&f, with_batch(&f, &c), c.weight, luc_v_ints(c.out, spatial), at);
+  luc_value x = luc_v_tensor(with_batch(&f, &c));
+  luc_tensor *y =
+      luc__f_call(&f, LUC_OP_convolution_input,
+                  LUC_ARGS(x, luc_v_tensor(c.weight), luc_v_ints(c.out, spatial),
+                           luc_v_ints(c.stride, spatial), luc_v_ints(c.padding, spatial),
+                           luc_v_ints(c.dilation, spatial), luc_v_int(c.groups)));
   if (c.bias) {
     int64_t sizes[] = {c.bias->sizes[0], 1, 1, 1};
     y = luc__f2(&f, LUC_OP_add, y, luc__f_reshape(&f, c.bias, spatial + 1, sizes));
