@@ -12,7 +12,6 @@ local core = root.nn
 local fail = root._fail
 
 local PRE, FORWARD, FULL_PRE, FULL, OLD, STATE = 0, 1, 2, 3, 4, 5 -- luc_hook_kind, LUC_HOOK_STATE
-local PREPEND, ALWAYS = 1, 2
 
 -- ---- handles ----
 
@@ -46,8 +45,13 @@ function Handle.__clone(old, memo, copy)
   return handle(module and copy(module, memo) or false, module and memo.ids[module][old.id] or 0)
 end
 
-local function add_hook(module, kind, who, hook, flags)
+-- Registers a hook with the arguments of such a function: names[1] is the hook, others are flags.
+local FLAGS = { prepend = 1, always_call = 2 }
+
+local function add_hook(module, kind, who, names, ...)
+  local hook, flag, other = arguments(who, names, ...)
   check.callable(who, "hook", hook)
+  local flags = (flag and FLAGS[names[2]] or 0) | (other and FLAGS[names[3]] or 0)
   return handle(module, core._add_hook(module, kind, hook, flags))
 end
 
@@ -60,38 +64,32 @@ local CALLED = { "hook", "prepend", "always_call" }
 --- register_forward_pre_hook(f, {prepend=}): f(m, args) before forward; args is a packed table.
 -- What it returns (a packed table, an array, or the one argument) replaces the arguments.
 function methods:register_forward_pre_hook(...)
-  local hook, prepend = arguments("register_forward_pre_hook", PLACED, ...)
-  return add_hook(self, PRE, "register_forward_pre_hook", hook, prepend and PREPEND or 0)
+  return add_hook(self, PRE, "register_forward_pre_hook", PLACED, ...)
 end
 
 --- register_forward_hook(f, {prepend=, always_call=}): f(m, args, output) after forward.
 -- With always_call it also runs when forward or another hook has failed.
 function methods:register_forward_hook(...)
-  local hook, prepend, always_call = arguments("register_forward_hook", CALLED, ...)
-  local flags = (prepend and PREPEND or 0) | (always_call and ALWAYS or 0)
-  return add_hook(self, FORWARD, "register_forward_hook", hook, flags)
+  return add_hook(self, FORWARD, "register_forward_hook", CALLED, ...)
 end
 
 --- register_full_backward_pre_hook(f, {prepend=}): f(m, grad_output) in the backward pass, before
 -- the gradients with respect to m's results go into m. It may return others.
 function methods:register_full_backward_pre_hook(...)
-  local hook, prepend = arguments("register_full_backward_pre_hook", PLACED, ...)
-  return add_hook(self, FULL_PRE, "register_full_backward_pre_hook", hook, prepend and PREPEND or 0)
+  return add_hook(self, FULL_PRE, "register_full_backward_pre_hook", PLACED, ...)
 end
 
 --- register_full_backward_hook(f, {prepend=}): f(m, grad_input, grad_output) once the gradients
 -- with respect to m's positional arguments are known. It may return others for grad_input. Nothing
 -- may be changed in place between the hook's identity functions: m's arguments and results.
 function methods:register_full_backward_hook(...)
-  local hook, prepend = arguments("register_full_backward_hook", PLACED, ...)
-  return add_hook(self, FULL, "register_full_backward_hook", hook, prepend and PREPEND or 0)
+  return add_hook(self, FULL, "register_full_backward_hook", PLACED, ...)
 end
 
 --- register_backward_hook(f): PyTorch's deprecated kind: f(m, grad_input, grad_output) sees the
 -- gradients of the one operator that made m's first result.
 function methods:register_backward_hook(...)
-  local hook = arguments("register_backward_hook", ALONE, ...)
-  return add_hook(self, OLD, "register_backward_hook", hook, 0)
+  return add_hook(self, OLD, "register_backward_hook", ALONE, ...)
 end
 
 -- ---- as maps ----
@@ -133,34 +131,27 @@ local global = {}
 
 --- register_module_forward_pre_hook(f): f(m, args) before every module's forward.
 function global.register_module_forward_pre_hook(...)
-  local hook = arguments("register_module_forward_pre_hook", ALONE, ...)
-  return add_hook(nil, PRE, "register_module_forward_pre_hook", hook, 0)
+  return add_hook(nil, PRE, "register_module_forward_pre_hook", ALONE, ...)
 end
 
 --- register_module_forward_hook(f, {always_call=}): f(m, args, output) after every forward.
 function global.register_module_forward_hook(...)
-  local hook, always_call =
-    arguments("register_module_forward_hook", { "hook", "always_call" }, ...)
-  local flags = always_call and ALWAYS or 0
-  return add_hook(nil, FORWARD, "register_module_forward_hook", hook, flags)
+  return add_hook(nil, FORWARD, "register_module_forward_hook", { "hook", "always_call" }, ...)
 end
 
 --- register_module_full_backward_pre_hook(f): f(m, grad_output), for every module.
 function global.register_module_full_backward_pre_hook(...)
-  local hook = arguments("register_module_full_backward_pre_hook", ALONE, ...)
-  return add_hook(nil, FULL_PRE, "register_module_full_backward_pre_hook", hook, 0)
+  return add_hook(nil, FULL_PRE, "register_module_full_backward_pre_hook", ALONE, ...)
 end
 
 --- register_module_full_backward_hook(f): f(m, grad_input, grad_output), for every module.
 function global.register_module_full_backward_hook(...)
-  local hook = arguments("register_module_full_backward_hook", ALONE, ...)
-  return add_hook(nil, FULL, "register_module_full_backward_hook", hook, 0)
+  return add_hook(nil, FULL, "register_module_full_backward_hook", ALONE, ...)
 end
 
 --- register_module_backward_hook(f): the deprecated kind, for every module.
 function global.register_module_backward_hook(...)
-  local hook = arguments("register_module_backward_hook", ALONE, ...)
-  return add_hook(nil, OLD, "register_module_backward_hook", hook, 0)
+  return add_hook(nil, OLD, "register_module_backward_hook", ALONE, ...)
 end
 
 -- ---- of registration ----
