@@ -96,7 +96,7 @@ __attribute__((unused)) static void kt_everywhere(void (*fn)(luc_context *ctx, l
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     luc_config cfg = {.num_threads = isa == LUC_ISA_AVX2 ? 1 : 3};
     luc_context *ctx = NULL;
-    CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+    CHECK_OK(luc_context_new(&cfg, &ctx));
     size_t before = luc_memory_stats(ctx).live;
     if (luc__kernels_use(ctx, (luc_isa)isa)) {
       fn(ctx, LUC_FLOAT32);

@@ -21,8 +21,8 @@ typedef struct net {
 
 static luc_module *add(net *n, const char *name, const luc_value *args, int nargs) {
   luc_module *m = NULL;
-  CHECK_EQ(luc_module_new(n->ctx, name, args, nargs, &m), LUC_OK);
-  CHECK_EQ(luc_module_append(n->ctx, n->m, m), LUC_OK);
+  CHECK_OK(luc_module_new(n->ctx, name, args, nargs, &m));
+  CHECK_OK(luc_module_append(n->ctx, n->m, m));
   luc_module_release(n->ctx, m);
   return m;
 }
@@ -36,23 +36,23 @@ static void add_layer(net *n, const char *name, int a, int b, int kernel) {
 
 static luc_tensor *random_tensor(luc_context *ctx, int ndim, const int64_t *sizes) {
   luc_tensor *t = NULL;
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT32, ndim, sizes, &t), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, ndim, sizes, &t));
   float *v = luc_tensor_data(t);
   for (int64_t i = 0; i < t->numel; i++) v[i] = (float)(i * 7 % 13) / 13;
   return t;
 }
 
 static void finish(net *n, const char *kind) {
-  CHECK_EQ(luc_optimizer_new(n->ctx, kind, &n->optimizer), LUC_OK);
-  CHECK_EQ(luc_optimizer_add_group(n->ctx, n->optimizer, n->params, n->nparams, NULL), LUC_OK);
+  CHECK_OK(luc_optimizer_new(n->ctx, kind, &n->optimizer));
+  CHECK_OK(luc_optimizer_add_group(n->ctx, n->optimizer, n->params, n->nparams, NULL));
   luc_tensor *y = NULL;
-  CHECK_EQ(luc_module_call1(n->ctx, n->m, n->x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(n->ctx, n->m, n->x, &y));
   n->target = random_tensor(n->ctx, y->ndim, y->sizes);
   luc_tensor_release(n->ctx, y);
 }
 
 static void make_mlp(net *n) {
-  CHECK_EQ(luc_module_new(n->ctx, "Sequential", NULL, 0, &n->m), LUC_OK);
+  CHECK_OK(luc_module_new(n->ctx, "Sequential", NULL, 0, &n->m));
   add_layer(n, "Linear", 16, 64, 0);
   add(n, "ReLU", NULL, 0);
   add_layer(n, "Linear", 64, 4, 0);
@@ -61,7 +61,7 @@ static void make_mlp(net *n) {
 }
 
 static void make_convolutions(net *n) {
-  CHECK_EQ(luc_module_new(n->ctx, "Sequential", NULL, 0, &n->m), LUC_OK);
+  CHECK_OK(luc_module_new(n->ctx, "Sequential", NULL, 0, &n->m));
   luc_value two = luc_v_int(2), one = luc_v_int(1);
   add_layer(n, "Conv2d", 3, 32, 5);
   add(n, "ReLU", NULL, 0);
@@ -79,22 +79,21 @@ static void make_convolutions(net *n) {
 __attribute__((unused)) static void forward(net *n) {
   luc_tensor *y = NULL;
   bool before = luc_set_grad_enabled(n->ctx, false);
-  CHECK_EQ(luc_module_call1(n->ctx, n->m, n->x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(n->ctx, n->m, n->x, &y));
   luc_set_grad_enabled(n->ctx, before);
   luc_tensor_release(n->ctx, y);
 }
 
 static void train(net *n) {
   luc_tensor *y = NULL, *loss = NULL;
-  CHECK_EQ(luc_optimizer_zero_grad(n->ctx, n->optimizer, true), LUC_OK);
-  CHECK_EQ(luc_module_call1(n->ctx, n->m, n->x, &y), LUC_OK);
-  CHECK_EQ(
-      luc__op1(n->ctx, LUC_OP_mse_loss, &loss, LUC_ARGS(luc_v_tensor(y), luc_v_tensor(n->target))),
-      LUC_OK);
+  CHECK_OK(luc_optimizer_zero_grad(n->ctx, n->optimizer, true));
+  CHECK_OK(luc_module_call1(n->ctx, n->m, n->x, &y));
+  CHECK_OK(
+      luc__op1(n->ctx, LUC_OP_mse_loss, &loss, LUC_ARGS(luc_v_tensor(y), luc_v_tensor(n->target))));
   luc_tensor_release(n->ctx, y);
-  CHECK_EQ(luc_tensor_backward(n->ctx, &loss, 1, NULL, 0), LUC_OK);
+  CHECK_OK(luc_tensor_backward(n->ctx, &loss, 1, NULL, 0));
   luc_tensor_release(n->ctx, loss);
-  CHECK_EQ(luc_optimizer_step(n->ctx, n->optimizer), LUC_OK);
+  CHECK_OK(luc_optimizer_step(n->ctx, n->optimizer));
 }
 
 static void free_net(net *n) {

@@ -75,6 +75,7 @@ __attribute__((unused)) static void test_str(const char *file, int line, const c
 
 #define CHECK(cond)               ((cond) ? (void)0 : test_fail(__FILE__, __LINE__, #cond))
 #define CHECK_EQ(got, want)       test_eq(__FILE__, __LINE__, #got, got, want)
+#define CHECK_OK(call)            test_eq(__FILE__, __LINE__, #call, call, LUC_OK)
 #define CHECK_NEAR(got, want, by) test_near(__FILE__, __LINE__, #got, got, want, by)
 #define CHECK_STR(got, want)      test_str(__FILE__, __LINE__, #got, got, want)
 
@@ -128,7 +129,7 @@ __attribute__((unused)) static luc_context *test_context(test_heap *heap) {
 __attribute__((unused)) static luc_context *test_open(int threads) {
   luc_config cfg = {.num_threads = threads};
   luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  CHECK_OK(luc_context_new(&cfg, &ctx));
   return ctx;
 }
 

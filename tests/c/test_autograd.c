@@ -10,7 +10,7 @@ static luc_context *ctx;
 static void begin(void) {
   heap = (test_heap){0};
   ctx = test_context(&heap);
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
 }
 
 static void end(void) {
@@ -21,8 +21,8 @@ static void end(void) {
 static luc_tensor *vector(int n, const double *values, bool requires_grad) {
   luc_tensor *t = NULL;
   int64_t size = n;
-  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT64, 1, &size, values, &t), LUC_OK);
-  CHECK_EQ(luc_tensor_set_requires_grad(ctx, t, requires_grad), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_FLOAT64, 1, &size, values, &t));
+  CHECK_OK(luc_tensor_set_requires_grad(ctx, t, requires_grad));
   return t;
 }
 
@@ -32,13 +32,13 @@ static void drop(luc_tensor *t) {
 
 static luc_tensor *mul(luc_tensor *a, luc_tensor *b) {
   luc_tensor *r = NULL;
-  CHECK_EQ(luc__binary(ctx, LUC_OP_mul, a, b, &r), LUC_OK);
+  CHECK_OK(luc__binary(ctx, LUC_OP_mul, a, b, &r));
   return r;
 }
 
 static luc_tensor *sum(luc_tensor *a) {
   luc_tensor *r = NULL;
-  CHECK_EQ(luc__unary(ctx, LUC_OP_sum, a, &r), LUC_OK);
+  CHECK_OK(luc__unary(ctx, LUC_OP_sum, a, &r));
   return r;
 }
 
@@ -53,9 +53,9 @@ static double at(luc_tensor *t, int i) {
 TEST_ALONE("gradients accumulate in leaves") {
   begin();
   luc_tensor *x = vector(2, (double[]){3, 4}, true), *y = mul(x, x), *s = sum(y);
-  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_OK(backward(s, LUC_RETAIN_GRAPH));
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 6, 0);
-  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_OK(backward(s, 0));
   CHECK_NEAR(at(luc_tensor_grad(x), 1), 16, 0);
   CHECK_EQ(backward(s, 0), LUC_ERR_STATE);
   CHECK(strstr(luc_message(ctx), "a second time") != NULL);
@@ -66,10 +66,10 @@ TEST_ALONE("gradients accumulate in leaves") {
 TEST_ALONE("a tensor used twice gets the sum, unaliased") {
   begin();
   luc_tensor *x = vector(2, (double[]){1, 2}, true), *y = vector(2, (double[]){5, 6}, true), *z, *s;
-  CHECK_EQ(luc__binary(ctx, LUC_OP_add, x, y, &z), LUC_OK);
+  CHECK_OK(luc__binary(ctx, LUC_OP_add, x, y, &z));
   s = sum(z);
-  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
-  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_OK(backward(s, LUC_RETAIN_GRAPH));
+  CHECK_OK(backward(s, 0));
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 2, 0);
   CHECK_NEAR(at(luc_tensor_grad(y), 0), 2, 0);
   CHECK(luc_tensor_data(luc_tensor_grad(x)) != luc_tensor_data(luc_tensor_grad(y)));
@@ -81,7 +81,7 @@ TEST_ALONE("broadcast inputs get gradients of their own shape") {
   begin();
   luc_tensor *x = vector(3, (double[]){1, 2, 3}, true), *y = vector(1, (double[]){10}, true);
   luc_tensor *z = mul(x, y), *s = sum(z);
-  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_OK(backward(s, 0));
   CHECK_EQ(luc_tensor_numel(luc_tensor_grad(y)), 1);
   CHECK_NEAR(at(luc_tensor_grad(y), 0), 6, 0);
   drop(s), drop(z), drop(y), drop(x);
@@ -91,9 +91,9 @@ TEST_ALONE("broadcast inputs get gradients of their own shape") {
 TEST_ALONE("grad gives second derivatives and leaves .grad alone") {
   begin();
   luc_tensor *x = vector(1, (double[]){3}, true), *x2 = mul(x, x), *x3 = mul(x2, x), *g, *g2;
-  CHECK_EQ(luc_autograd_grad(ctx, &x3, 1, NULL, &x, 1, LUC_CREATE_GRAPH, &g), LUC_OK);
+  CHECK_OK(luc_autograd_grad(ctx, &x3, 1, NULL, &x, 1, LUC_CREATE_GRAPH, &g));
   CHECK_NEAR(at(g, 0), 27, 1e-12);
-  CHECK_EQ(luc_autograd_grad(ctx, &g, 1, NULL, &x, 1, 0, &g2), LUC_OK);
+  CHECK_OK(luc_autograd_grad(ctx, &g, 1, NULL, &x, 1, 0, &g2));
   CHECK_NEAR(at(g2, 0), 18, 1e-12);
   CHECK(luc_tensor_grad(x) == NULL);
   drop(g2), drop(g), drop(x3), drop(x2), drop(x);
@@ -106,7 +106,7 @@ TEST_ALONE("grad refuses unused inputs unless told otherwise, and takes non-leav
   luc_tensor *other = vector(1, (double[]){1}, true), *g[2];
   luc_tensor *inputs[2] = {y, other};
   CHECK_EQ(luc_autograd_grad(ctx, &z, 1, NULL, inputs, 2, LUC_RETAIN_GRAPH, g), LUC_ERR_STATE);
-  CHECK_EQ(luc_autograd_grad(ctx, &z, 1, NULL, inputs, 2, LUC_ALLOW_UNUSED, g), LUC_OK);
+  CHECK_OK(luc_autograd_grad(ctx, &z, 1, NULL, inputs, 2, LUC_ALLOW_UNUSED, g));
   CHECK_NEAR(at(g[0], 0), 8, 0);
   CHECK(g[1] == NULL);
   drop(g[0]), drop(other), drop(z), drop(y), drop(x);
@@ -116,7 +116,7 @@ TEST_ALONE("grad refuses unused inputs unless told otherwise, and takes non-leav
 TEST_ALONE("in-place changes of what a gradient reads are caught") {
   begin();
   luc_tensor *x = vector(1, (double[]){2}, true), *y = mul(x, x), *z = mul(y, y), *s = sum(z);
-  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(y), luc_v_float(2))), LUC_OK);
+  CHECK_OK(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(y), luc_v_float(2))));
   CHECK_EQ(backward(s, 0), LUC_ERR_STATE);
   CHECK(strstr(luc_message(ctx), "modified by an inplace operation") != NULL);
   CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(x), luc_v_float(2))),
@@ -128,11 +128,11 @@ TEST_ALONE("in-place changes of what a gradient reads are caught") {
 TEST_ALONE("in-place operators are recorded, reading their input as it was") {
   begin();
   luc_tensor *x = vector(1, (double[]){3}, true), *w = vector(1, (double[]){5}, true), *y, *s;
-  CHECK_EQ(luc__unary(ctx, LUC_OP_clone, x, &y), LUC_OK);
-  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(y), luc_v_tensor(w))), LUC_OK);
-  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_exp, LUC_ARGS(luc_v_tensor(y))), LUC_OK);
+  CHECK_OK(luc__unary(ctx, LUC_OP_clone, x, &y));
+  CHECK_OK(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(y), luc_v_tensor(w))));
+  CHECK_OK(luc_call_inplace(ctx, LUC_OP_exp, LUC_ARGS(luc_v_tensor(y))));
   s = sum(y);
-  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_OK(backward(s, 0));
   CHECK_NEAR(at(luc_tensor_grad(w), 0), 3 * exp(15), 1e-3);
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 5 * exp(15), 1e-3);
   drop(s), drop(y), drop(w), drop(x);
@@ -142,10 +142,9 @@ TEST_ALONE("in-place operators are recorded, reading their input as it was") {
 static luc_tensor *part(luc_tensor *t, int64_t size, int64_t offset) {
   luc_tensor *v = NULL;
   int64_t stride = 1;
-  CHECK_EQ(luc__op1(ctx, LUC_OP_as_strided, &v,
-                    LUC_ARGS(luc_v_tensor(t), luc_v_ints(&size, 1), luc_v_ints(&stride, 1),
-                             luc_v_int(offset))),
-           LUC_OK);
+  CHECK_OK(luc__op1(
+      ctx, LUC_OP_as_strided, &v,
+      LUC_ARGS(luc_v_tensor(t), luc_v_ints(&size, 1), luc_v_ints(&stride, 1), luc_v_int(offset))));
   return v;
 }
 
@@ -154,18 +153,18 @@ TEST_ALONE("writes through views reach the base's history, twice differentiable"
   luc_tensor *x = vector(3, (double[]){1, 2, 3}, true), *w = vector(1, (double[]){7}, true);
   luc_tensor *y, *v, *yy, *g[2], *gg, *s, *s2;
   luc_tensor *inputs[2] = {x, w};
-  CHECK_EQ(luc__unary(ctx, LUC_OP_clone, x, &y), LUC_OK);
+  CHECK_OK(luc__unary(ctx, LUC_OP_clone, x, &y));
   v = part(y, 1, 1);
-  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(v), luc_v_tensor(w))), LUC_OK);
+  CHECK_OK(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(v), luc_v_tensor(w))));
   CHECK_NEAR(at(y, 1), 14, 0);
   yy = mul(y, y);
   s = sum(yy);
-  CHECK_EQ(luc_autograd_grad(ctx, &s, 1, NULL, inputs, 2, LUC_CREATE_GRAPH, g), LUC_OK);
+  CHECK_OK(luc_autograd_grad(ctx, &s, 1, NULL, inputs, 2, LUC_CREATE_GRAPH, g));
   CHECK_NEAR(at(g[0], 0), 2, 0);
   CHECK_NEAR(at(g[0], 1), 2 * 14 * 7, 0);
   CHECK_NEAR(at(g[1], 0), 2 * 14 * 2, 0);
   s2 = sum(g[0]); /* 2 x0 + 2 x1 w^2 + 2 x2 */
-  CHECK_EQ(luc_autograd_grad(ctx, &s2, 1, NULL, &w, 1, 0, &gg), LUC_OK);
+  CHECK_OK(luc_autograd_grad(ctx, &s2, 1, NULL, &w, 1, 0, &gg));
   CHECK_NEAR(at(gg, 0), 4 * 2 * 7, 1e-9);
   drop(gg), drop(s2), drop(g[0]), drop(g[1]), drop(s), drop(yy), drop(v), drop(y), drop(w), drop(x);
   end();
@@ -175,10 +174,10 @@ TEST_ALONE("a view of a tensor that comes to require grad follows it") {
   begin();
   luc_tensor *base = vector(2, (double[]){1, 2}, false), *w = vector(1, (double[]){3}, true);
   luc_tensor *v = part(base, 1, 0), *other = part(base, 1, 0), *s;
-  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(v), luc_v_tensor(w))), LUC_OK);
+  CHECK_OK(luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(v), luc_v_tensor(w))));
   CHECK(luc_tensor_requires_grad(base) && luc_tensor_requires_grad(other));
   s = mul(other, other);
-  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_OK(backward(s, 0));
   CHECK_NEAR(at(luc_tensor_grad(w), 0), 6, 0);
   drop(s), drop(other), drop(v), drop(w), drop(base);
   end();
@@ -200,18 +199,18 @@ TEST_ALONE("hooks see and replace gradients; retain_grad keeps them") {
   int calls = 0;
   uint64_t id, leaf_id;
   luc_tensor *x = vector(1, (double[]){2}, true), *y = mul(x, x), *s = sum(y);
-  CHECK_EQ(luc_tensor_register_hook(ctx, y, double_it, &calls, NULL, &id), LUC_OK);
-  CHECK_EQ(luc_tensor_register_hook(ctx, x, double_it, &calls, NULL, &leaf_id), LUC_OK);
-  CHECK_EQ(luc_tensor_retain_grad(ctx, y), LUC_OK);
-  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_OK(luc_tensor_register_hook(ctx, y, double_it, &calls, NULL, &id));
+  CHECK_OK(luc_tensor_register_hook(ctx, x, double_it, &calls, NULL, &leaf_id));
+  CHECK_OK(luc_tensor_retain_grad(ctx, y));
+  CHECK_OK(backward(s, LUC_RETAIN_GRAPH));
   CHECK_EQ(calls, 2);
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 16, 0);
   CHECK_NEAR(at(luc_tensor_grad(y), 0), 2, 0);
   CHECK(luc_tensor_remove_hook(ctx, y, id));
   CHECK(!luc_tensor_remove_hook(ctx, y, id));
-  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_OK(backward(s, LUC_RETAIN_GRAPH));
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 24, 0);
-  CHECK_EQ(luc_tensor_register_hook(ctx, y, refuse, (void *)(uintptr_t) "no", NULL, &id), LUC_OK);
+  CHECK_OK(luc_tensor_register_hook(ctx, y, refuse, (void *)(uintptr_t) "no", NULL, &id));
   CHECK_EQ(backward(s, 0), LUC_ERR_CALLBACK);
   CHECK_STR(luc_message(ctx), "no");
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 24, 0);
@@ -236,11 +235,11 @@ TEST_ALONE("functions bring their own backward and are freed after it") {
   bool recorded;
   luc_tensor *x = vector(1, (double[]){5}, true), *y = vector(1, (double[]){15}, false);
   luc_function triple = {.name = "Triple", .backward = triple_backward, .free = count_free};
-  CHECK_EQ(luc_function_record(ctx, &triple, &freed, &x, 1, &y, 1, 0, &recorded), LUC_OK);
+  CHECK_OK(luc_function_record(ctx, &triple, &freed, &x, 1, &y, 1, 0, &recorded));
   char name[LUC_GRAD_FN_NAME];
   CHECK(recorded);
   CHECK_STR(luc_tensor_grad_fn(y, name), "Triple");
-  CHECK_EQ(backward(y, 0), LUC_OK);
+  CHECK_OK(backward(y, 0));
   CHECK_EQ(freed, 1);
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 3, 0);
   drop(y), drop(x);
@@ -252,11 +251,11 @@ TEST_ALONE("graphs of any depth run and are freed without recursion") {
   enum { DEPTH = 100000 };
   luc_tensor *x = vector(1, (double[]){1}, true), *y = luc_tensor_retain(x), *next;
   for (int i = 0; i < DEPTH; i++) {
-    CHECK_EQ(luc__binary_scalar(ctx, LUC_OP_add, y, 1, &next), LUC_OK);
+    CHECK_OK(luc__binary_scalar(ctx, LUC_OP_add, y, 1, &next));
     drop(y);
     y = next;
   }
-  CHECK_EQ(backward(y, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_OK(backward(y, LUC_RETAIN_GRAPH));
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 1, 0);
   drop(y), drop(x);
   end();
@@ -286,15 +285,15 @@ TEST_ALONE("a hook on a node sees all its tensors; one added meanwhile waits for
   begin();
   luc_tensor *x = vector(1, (double[]){3}, true), *list[N], *joined = NULL;
   for (int i = 0; i < N; i++) list[i] = x;
-  CHECK_EQ(luc__op1(ctx, LUC_OP_cat, &joined, LUC_ARGS(luc_v_tensors(list, N))), LUC_OK);
+  CHECK_OK(luc__op1(ctx, LUC_OP_cat, &joined, LUC_ARGS(luc_v_tensors(list, N))));
   luc_tensor *s = sum(joined);
   node_hook_count count = {.t = joined};
-  CHECK_EQ(luc_tensor_register_node_hook(ctx, joined, halve_last, &count, NULL), LUC_OK);
-  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_OK(luc_tensor_register_node_hook(ctx, joined, halve_last, &count, NULL));
+  CHECK_OK(backward(s, LUC_RETAIN_GRAPH));
   CHECK_EQ(count.calls, 1);
   CHECK_EQ(count.inputs, N);
   CHECK_NEAR(at(luc_tensor_grad(x), 0), N - 0.5, 0);
-  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_OK(backward(s, 0));
   CHECK_EQ(count.calls, 3);
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 2 * N - 1.25, 0);
   drop(s), drop(joined), drop(x);
@@ -308,7 +307,7 @@ TEST_ALONE("nothing is recorded under no_grad, and integers never require grad")
   luc_tensor *y = mul(x, x);
   CHECK(!luc_tensor_requires_grad(y) && luc_tensor_is_leaf(y));
   luc_set_grad_enabled(ctx, true);
-  CHECK_EQ(luc_tensor_new(ctx, LUC_INT64, 0, NULL, &n), LUC_OK);
+  CHECK_OK(luc_tensor_new(ctx, LUC_INT64, 0, NULL, &n));
   CHECK_EQ(luc_tensor_set_requires_grad(ctx, n, true), LUC_ERR_TYPE);
   CHECK_EQ(backward(y, 0), LUC_ERR_STATE);
   drop(n), drop(y), drop(x);

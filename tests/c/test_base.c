@@ -46,9 +46,9 @@ static void close_second(luc_context *ctx) {
 TEST_ALONE("closers run once each, the last registered first") {
   luc_context *ctx = test_open(1);
   closed = 0;
-  CHECK_EQ(luc__context_on_close(ctx, close_first), LUC_OK);
-  CHECK_EQ(luc__context_on_close(ctx, close_second), LUC_OK);
-  CHECK_EQ(luc__context_on_close(ctx, close_first), LUC_OK);
+  CHECK_OK(luc__context_on_close(ctx, close_first));
+  CHECK_OK(luc__context_on_close(ctx, close_second));
+  CHECK_OK(luc__context_on_close(ctx, close_first));
   luc_context_free(ctx);
   CHECK_EQ(closed, 21);
 }
@@ -88,7 +88,7 @@ TEST_ALONE("blocks of any size are aligned over any allocator, and all is given 
   host h = {0};
   luc_config cfg = {.alloc = host_alloc, .alloc_ud = &h, .num_threads = 1};
   luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  CHECK_OK(luc_context_new(&cfg, &ctx));
   size_t before = luc_memory_stats(ctx).live;
   for (int round = 0; round < 3; round++) {
     char *blocks[NUM_SIZES];
@@ -260,7 +260,7 @@ TEST_ALONE("the number of threads changes while workers sleep or spin") {
   luc_context *ctx = test_open(2);
   static const int counts[] = {4, 1, 2, 3, 1, 5};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    CHECK_EQ(luc_set_num_threads(ctx, counts[i]), LUC_OK);
+    CHECK_OK(luc_set_num_threads(ctx, counts[i]));
     check_loop(ctx, &l, 1000, 10);
     struct timespec nap = {0, 2000000};
     nanosleep(&nap, NULL);
@@ -283,7 +283,7 @@ TEST_ALONE("a host can supply its own parallel loop") {
   int calls = 0;
   luc_config cfg = {.num_threads = 4, .parallel = host_loop, .parallel_ud = &calls};
   luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  CHECK_OK(luc_context_new(&cfg, &ctx));
   check_loop(ctx, &l, 1000, 10);
   CHECK_EQ(calls, 1);
   luc_context_free(ctx);
@@ -345,16 +345,15 @@ TEST("a map keeps insertion order through replacing and deleting") {
   int values[1000];
   char key[16];
   for (int i = 0; i < 1000; i++)
-    CHECK_EQ(luc__map_set(ctx, &map, key, (size_t)sprintf(key, "k%d", i), &values[i], NULL),
-             LUC_OK);
+    CHECK_OK(luc__map_set(ctx, &map, key, (size_t)sprintf(key, "k%d", i), &values[i], NULL));
   void *old = NULL;
-  CHECK_EQ(luc__map_set(ctx, &map, "k5", 2, NULL, &old), LUC_OK);
+  CHECK_OK(luc__map_set(ctx, &map, "k5", 2, NULL, &old));
   CHECK(old == &values[5]);
   for (int i = 0; i < 1000; i += 2)
     CHECK(luc__map_remove(ctx, &map, key, (size_t)sprintf(key, "k%d", i), &old) &&
           old == &values[i]);
   CHECK(!luc__map_remove(ctx, &map, "k0", 2, &old));
-  CHECK_EQ(luc__map_set(ctx, &map, "k0", 2, &values[0], NULL), LUC_OK);
+  CHECK_OK(luc__map_set(ctx, &map, "k0", 2, &values[0], NULL));
   CHECK_EQ(map.count, 501);
   uint32_t position = 0;
   for (int i = 1; i < 1000; i += 2) {
@@ -374,12 +373,12 @@ TEST("a map finds what is left when names that meet in one place go") {
   luc__map_init(&map);
   char key[16];
   for (int i = 0; i < 200; i++)
-    CHECK_EQ(luc__map_set(ctx, &map, key, (size_t)sprintf(key, "k%d", i), NULL, NULL), LUC_OK);
+    CHECK_OK(luc__map_set(ctx, &map, key, (size_t)sprintf(key, "k%d", i), NULL, NULL));
   uint32_t used = map.used;
   for (int i = 0; i < 5000; i++) {
     size_t length = (size_t)sprintf(key, "k%d", 199);
     CHECK(luc__map_remove(ctx, &map, key, length, NULL));
-    CHECK_EQ(luc__map_set(ctx, &map, key, length, NULL, NULL), LUC_OK);
+    CHECK_OK(luc__map_set(ctx, &map, key, length, NULL, NULL));
     CHECK_EQ(map.used, used); /* the last one leaves no hole */
   }
   for (int i = 0; i < 200; i += 1 + i % 3) {
@@ -399,7 +398,7 @@ TEST("a map that is filled and emptied for ever stays small") {
   char key[16];
   for (int i = 0; i < 10000; i++) {
     size_t length = (size_t)sprintf(key, "%d", i);
-    CHECK_EQ(luc__map_set(ctx, &map, key, length, NULL, NULL), LUC_OK);
+    CHECK_OK(luc__map_set(ctx, &map, key, length, NULL, NULL));
     CHECK(luc__map_find(&map, key, length) != NULL);
     CHECK(luc__map_remove(ctx, &map, key, length, NULL));
   }
@@ -496,7 +495,7 @@ TEST("names chosen to have one hash do not slow a map down") {
   for (uint32_t i = 0; i < 1u << LEVELS; i++) {
     for (int level = 0; level < LEVELS; level++)
       memcpy(key + level * BLOCK, pairs[level][i >> level & 1], BLOCK);
-    CHECK_EQ(luc__map_set(ctx, &map, key, KEY, NULL, NULL), LUC_OK);
+    CHECK_OK(luc__map_set(ctx, &map, key, KEY, NULL, NULL));
   }
   CHECK((double)(clock() - begin) / CLOCKS_PER_SEC < 1);
   CHECK_EQ(map.count, 1 << LEVELS);

@@ -38,17 +38,17 @@ TEST("a hook of a copied module is the same, and its data live until both are go
   luc_tensor *x;
   uint64_t id;
   record r = {0};
-  CHECK_EQ(luc_module_new(ctx, "Tanh", NULL, 0, &m), LUC_OK);
-  CHECK_EQ(ones(ctx, &x), LUC_OK);
-  CHECK_EQ(luc_module_register_forward_hook(ctx, m, count_call, &r, count_free, 0, &id), LUC_OK);
-  CHECK_EQ(luc_module_clone(ctx, m, &copy), LUC_OK);
-  CHECK_EQ(luc_module_clone(ctx, copy, &third), LUC_OK);
-  CHECK_EQ(call(ctx, copy, x), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Tanh", NULL, 0, &m));
+  CHECK_OK(ones(ctx, &x));
+  CHECK_OK(luc_module_register_forward_hook(ctx, m, count_call, &r, count_free, 0, &id));
+  CHECK_OK(luc_module_clone(ctx, m, &copy));
+  CHECK_OK(luc_module_clone(ctx, copy, &third));
+  CHECK_OK(call(ctx, copy, x));
   CHECK_EQ(r.calls, 1);
   CHECK(!luc_module_remove_hook(ctx, copy, id));
   CHECK(luc_module_remove_hook(ctx, m, id));
-  CHECK_EQ(call(ctx, m, x), LUC_OK);
-  CHECK_EQ(call(ctx, third, x), LUC_OK);
+  CHECK_OK(call(ctx, m, x));
+  CHECK_OK(call(ctx, third, x));
   CHECK_EQ(r.calls, 2);
   luc_module_release(ctx, m);
   luc_module_release(ctx, copy);
@@ -61,13 +61,12 @@ TEST("a hook of a copied module is the same, and its data live until both are go
 TEST("buffers that share a storage share one in the copy") {
   luc_module *m, *copy;
   luc_tensor *x, *part;
-  CHECK_EQ(luc_module_new(ctx, "Module", NULL, 0, &m), LUC_OK);
-  CHECK_EQ(ones(ctx, &x), LUC_OK);
-  CHECK_EQ(luc__tensor_view(ctx, x, 1, (const int64_t[]){2}, (const int64_t[]){1}, 2, &part),
-           LUC_OK);
-  CHECK_EQ(luc_module_register_buffer(ctx, m, "x", x, true), LUC_OK);
-  CHECK_EQ(luc_module_register_buffer(ctx, m, "part", part, true), LUC_OK);
-  CHECK_EQ(luc_module_clone(ctx, m, &copy), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Module", NULL, 0, &m));
+  CHECK_OK(ones(ctx, &x));
+  CHECK_OK(luc__tensor_view(ctx, x, 1, (const int64_t[]){2}, (const int64_t[]){1}, 2, &part));
+  CHECK_OK(luc_module_register_buffer(ctx, m, "x", x, true));
+  CHECK_OK(luc_module_register_buffer(ctx, m, "part", part, true));
+  CHECK_OK(luc_module_clone(ctx, m, &copy));
   luc_tensor *x2 = luc_module_tensor(copy, "x"), *part2 = luc_module_tensor(copy, "part");
   CHECK(x2 != x && part2 != part);
   CHECK_EQ((int)(part2->data - x2->data), 8);
@@ -81,11 +80,11 @@ TEST("buffers that share a storage share one in the copy") {
 TEST("a buffer that was computed is refused") {
   luc_module *m, *copy;
   luc_tensor *x, *y;
-  CHECK_EQ(luc_module_new(ctx, "Module", NULL, 0, &m), LUC_OK);
-  CHECK_EQ(ones(ctx, &x), LUC_OK);
-  CHECK_EQ(luc_tensor_set_requires_grad(ctx, x, true), LUC_OK);
-  CHECK_EQ(luc__unary(ctx, LUC_OP_tanh, x, &y), LUC_OK);
-  CHECK_EQ(luc_module_register_buffer(ctx, m, "y", y, true), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Module", NULL, 0, &m));
+  CHECK_OK(ones(ctx, &x));
+  CHECK_OK(luc_tensor_set_requires_grad(ctx, x, true));
+  CHECK_OK(luc__unary(ctx, LUC_OP_tanh, x, &y));
+  CHECK_OK(luc_module_register_buffer(ctx, m, "y", y, true));
   CHECK_EQ(luc_module_clone(ctx, m, &copy), LUC_ERR_STATE);
   CHECK(copy == NULL);
   CHECK_STR(luc_message(ctx), "clone: Only Tensors created explicitly by the user (graph leaves) "

@@ -64,9 +64,9 @@ static void check_conv(luc_context *ctx, const luc_conv *c) {
   a.dx = kt_random(c->dtype, a.x.n), a.dw = kt_random(c->dtype, a.w.n);
   a.dy = kt_random(c->dtype, a.y.n);
   naive(c, &a);
-  CHECK_EQ(luc__conv_forward(ctx, c, a.x.p, a.w.p, a.bias.p, a.y.p), LUC_OK);
-  CHECK_EQ(luc__conv_backward_input(ctx, c, a.dy.p, a.w.p, a.dx.p), LUC_OK);
-  CHECK_EQ(luc__conv_backward_weight(ctx, c, a.x.p, a.dy.p, a.dw.p), LUC_OK);
+  CHECK_OK(luc__conv_forward(ctx, c, a.x.p, a.w.p, a.bias.p, a.y.p));
+  CHECK_OK(luc__conv_backward_input(ctx, c, a.dy.p, a.w.p, a.dx.p));
+  CHECK_OK(luc__conv_backward_weight(ctx, c, a.x.p, a.dy.p, a.dw.p));
   int before = test_failures;
   double forward = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD) ? 1e-5 : 3e-6;
   double backward = luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT) ? 1e-5 : 3e-6;
@@ -352,16 +352,16 @@ TEST("convolutions by minimal filtering agree with naive loops") {
 TEST("an empty batch has zero weight gradient") {
   luc_conv c = square(LUC_FLOAT32, 0, 2, 3, 5, 3, 1, 1);
   float dw[54] = {1};
-  CHECK_EQ(luc__conv_forward(ctx, &c, NULL, NULL, NULL, NULL), LUC_OK);
-  CHECK_EQ(luc__conv_backward_input(ctx, &c, NULL, NULL, NULL), LUC_OK);
-  CHECK_EQ(luc__conv_backward_weight(ctx, &c, NULL, NULL, dw), LUC_OK);
+  CHECK_OK(luc__conv_forward(ctx, &c, NULL, NULL, NULL, NULL));
+  CHECK_OK(luc__conv_backward_input(ctx, &c, NULL, NULL, NULL));
+  CHECK_OK(luc__conv_backward_weight(ctx, &c, NULL, NULL, dw));
   CHECK_EQ(dw[0], 0);
 }
 
 TEST("without input channels there is only the bias") {
   luc_conv c = square(LUC_FLOAT32, 1, 0, 2, 3, 2, 1, 0);
   float y[8] = {0}, bias[2] = {1, -2};
-  CHECK_EQ(luc__conv_forward(ctx, &c, NULL, NULL, bias, y), LUC_OK);
+  CHECK_OK(luc__conv_forward(ctx, &c, NULL, NULL, bias, y));
   for (int i = 0; i < 8; i++) CHECK(y[i] == bias[i / 4]);
 }
 

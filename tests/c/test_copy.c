@@ -9,7 +9,7 @@
 
 static luc_tensor *empty(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes) {
   luc_tensor *t = NULL;
-  CHECK_EQ(luc__tensor_empty(ctx, dtype, ndim, sizes, &t), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
   return t;
 }
 
@@ -41,7 +41,7 @@ static luc_tensor *turned(luc_context *ctx, luc_tensor *t) {
     sizes[d] = t->sizes[n - 1 - d];
     strides[d] = t->strides[n - 1 - d];
   }
-  CHECK_EQ(luc__tensor_view(ctx, t, n, sizes, strides, t->offset, &v), LUC_OK);
+  CHECK_OK(luc__tensor_view(ctx, t, n, sizes, strides, t->offset, &v));
   return v;
 }
 
@@ -68,9 +68,9 @@ static void check_all_dtypes(luc_context *ctx) {
       luc_tensor *dst = empty(ctx, (luc_dtype)to, 3, sizes);
       luc_tensor *other = empty(ctx, (luc_dtype)to, 3, back), *view = turned(ctx, src);
       number(src);
-      CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+      CHECK_OK(luc__copy(ctx, dst, src));
       check_copied(dst, src);
-      CHECK_EQ(luc__copy(ctx, other, view), LUC_OK);
+      CHECK_OK(luc__copy(ctx, other, view));
       check_copied(other, view);
       LUC_RELEASE(ctx, view, other, dst, src);
     }
@@ -86,11 +86,11 @@ TEST("large copies are cut into pieces without losing any") {
   luc_tensor *src = empty(ctx, LUC_FLOAT32, 2, sizes), *view = turned(ctx, src);
   luc_tensor *dst = empty(ctx, LUC_FLOAT32, 2, back), *wide = empty(ctx, LUC_FLOAT64, 2, back);
   number(src);
-  CHECK_EQ(luc__copy(ctx, dst, view), LUC_OK);
+  CHECK_OK(luc__copy(ctx, dst, view));
   check_copied(dst, view);
-  CHECK_EQ(luc__copy(ctx, wide, view), LUC_OK);
+  CHECK_OK(luc__copy(ctx, wide, view));
   check_copied(wide, view);
-  CHECK_EQ(luc__copy(ctx, view, wide), LUC_OK);
+  CHECK_OK(luc__copy(ctx, view, wide));
   check_copied(view, dst);
   LUC_RELEASE(ctx, wide, dst, view, src);
 }
@@ -99,10 +99,10 @@ TEST("a row is broadcast over rows and a number fills a view") {
   int64_t sizes[] = {4, 5}, row[] = {5}, part[] = {4, 2}, steps[] = {5, 2};
   luc_tensor *dst = empty(ctx, LUC_FLOAT32, 2, sizes), *src = empty(ctx, LUC_INT32, 1, row), *view;
   number(src);
-  CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+  CHECK_OK(luc__copy(ctx, dst, src));
   for (int i = 0; i < 20; i++) CHECK(value(dst, i) == i % 5);
-  CHECK_EQ(luc__tensor_view(ctx, dst, 2, part, steps, 0, &view), LUC_OK);
-  CHECK_EQ(luc__fill(ctx, view, (luc_scalar){LUC_SCALAR_FLOAT, {.f = 9.5}}), LUC_OK);
+  CHECK_OK(luc__tensor_view(ctx, dst, 2, part, steps, 0, &view));
+  CHECK_OK(luc__fill(ctx, view, (luc_scalar){LUC_SCALAR_FLOAT, {.f = 9.5}}));
   for (int i = 0; i < 20; i++) CHECK(value(dst, i) == (i % 5 == 0 || i % 5 == 2 ? 9.5 : i % 5));
   LUC_RELEASE(ctx, view, src, dst);
 }
@@ -111,9 +111,9 @@ TEST("contiguous_as returns the tensor itself when nothing is to do") {
   int64_t sizes[] = {3, 4};
   luc_tensor *t = empty(ctx, LUC_FLOAT32, 2, sizes), *same, *view = turned(ctx, t), *made;
   number(t);
-  CHECK_EQ(luc__contiguous_as(ctx, t, LUC_FLOAT32, &same), LUC_OK);
+  CHECK_OK(luc__contiguous_as(ctx, t, LUC_FLOAT32, &same));
   CHECK(same == t);
-  CHECK_EQ(luc__contiguous_as(ctx, view, LUC_FLOAT16, &made), LUC_OK);
+  CHECK_OK(luc__contiguous_as(ctx, view, LUC_FLOAT16, &made));
   CHECK(luc__is_contiguous(made) && made->dtype == LUC_FLOAT16);
   check_copied(made, view);
   LUC_RELEASE(ctx, made, view, same, t);
@@ -126,8 +126,8 @@ TEST("halves round to nearest even and keep infinities, denormals and NaN") {
   for (int dtype = LUC_FLOAT16; dtype <= LUC_BFLOAT16; dtype++) {
     half->dtype = back->dtype = (uint8_t)dtype;
     for (int i = 0; i < 65536; i++) ((uint16_t *)half->data)[i] = (uint16_t)i;
-    CHECK_EQ(luc__copy(ctx, wide, half), LUC_OK);
-    CHECK_EQ(luc__copy(ctx, back, wide), LUC_OK);
+    CHECK_OK(luc__copy(ctx, wide, half));
+    CHECK_OK(luc__copy(ctx, back, wide));
     int wrong = 0;
     for (int i = 0; i < 65536; i++) {
       float w = ((float *)wide->data)[i];
@@ -156,7 +156,7 @@ static void check_integers(luc_context *ctx, luc_dtype from, luc_dtype to, int64
   int wrong = 0;
   for (int64_t i = 0; i < n * (int64_t)luc__dtype_size(from); i++)
     src->data[i] = (char)((random = random * 6364136223846793005u + 1) >> 56);
-  CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+  CHECK_OK(luc__copy(ctx, dst, src));
   for (int64_t i = 0; i < n; i++) {
     int64_t a = 0, b = 0;
     memcpy(&a, element(src, i), luc__dtype_size(from));
@@ -202,7 +202,7 @@ TEST("real numbers too large for an integer become what they do in PyTorch") {
     for (int64_t i = 0; i < n; i++)
       luc__store_scalar(element(src, i), from,
                         (luc_scalar){LUC_SCALAR_FLOAT, {.f = values[i % 19]}});
-    CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+    CHECK_OK(luc__copy(ctx, dst, src));
     for (int64_t i = 0; i < n; i++) {
       int64_t got = 0;
       memcpy(&got, element(dst, i), luc__dtype_size(to));
@@ -222,7 +222,7 @@ TEST("runs of any length become halves as single numbers do") {
       for (int64_t i = 0; i < n; i++)
         ((float *)src->data)[i] =
             (float)ldexp(1 + (double)(i * 37 % 64) / 2048, (int)(i * 5 % 48) - 28);
-      CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+      CHECK_OK(luc__copy(ctx, dst, src));
       for (int64_t i = 0; i < n; i++)
         wrong += ((uint16_t *)dst->data)[i] != luc__float_to_half(((float *)src->data)[i]);
       CHECK_EQ(wrong, 0);
@@ -241,14 +241,14 @@ TEST("rows of any length are repeated, and filled, exactly") {
         luc_tensor *row = empty(ctx, (luc_dtype)dtype, 1, &n), *all, *dst;
         luc_tensor *first = empty(ctx, (luc_dtype)dtype, 1, &one);
         all = empty(ctx, (luc_dtype)dtype, 1, &wide);
-        CHECK_EQ(luc__tensor_view(ctx, all, 2, sizes, step, 0, &dst), LUC_OK);
+        CHECK_OK(luc__tensor_view(ctx, all, 2, sizes, step, 0, &dst));
         number(row);
         number(all);
         luc__store_scalar(first->data, (luc_dtype)dtype, (luc_scalar){LUC_SCALAR_INT, {.i = 1}});
-        CHECK_EQ(luc__copy(ctx, dst, row), LUC_OK);
+        CHECK_OK(luc__copy(ctx, dst, row));
         int wrong = 0;
         for (int64_t i = 0; i < 3 * n; i++) wrong += value(dst, i) != value(row, i % n);
-        CHECK_EQ(luc__copy(ctx, dst, first), LUC_OK);
+        CHECK_OK(luc__copy(ctx, dst, first));
         for (int64_t i = 0; i < 3 * n; i++) wrong += value(dst, i) != 1;
         for (int64_t r = 0; r < 3; r++) { /* what is between the rows stays */
           luc_scalar s = {LUC_SCALAR_INT, {.i = (r * (n + 1) + n) % 113}}, kept = {0};

@@ -23,9 +23,9 @@ static luc_status wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_
 
 TEST("wrapped memory is used in place and released once, after its last view") {
   luc_tensor *t, *view;
-  CHECK_EQ(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, NULL, host, &t), LUC_OK);
+  CHECK_OK(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, NULL, host, &t));
   CHECK(luc_tensor_data(t) == host);
-  CHECK_EQ(luc__tensor_alias(ctx, t, &view), LUC_OK);
+  CHECK_OK(luc__tensor_alias(ctx, t, &view));
   luc_tensor_release(ctx, t);
   CHECK_EQ(released, 0);
   luc_tensor_release(ctx, view);
@@ -35,18 +35,18 @@ TEST("wrapped memory is used in place and released once, after its last view") {
 TEST("wrapped memory may have strides, and counts only what they reach") {
   luc_tensor *t, *sum;
   double value;
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
-  CHECK_EQ(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, host, &t), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
+  CHECK_OK(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, host, &t));
   CHECK_EQ(t->storage->nbytes, sizeof host);
   CHECK(!luc_tensor_is_contiguous(t));
-  CHECK_EQ(luc__unary(ctx, LUC_OP_sum, t, &sum), LUC_OK);
-  CHECK_EQ(luc_tensor_item(ctx, sum, &value), LUC_OK);
+  CHECK_OK(luc__unary(ctx, LUC_OP_sum, t, &sum));
+  CHECK_OK(luc_tensor_item(ctx, sum, &value));
   CHECK_EQ(value, 21);
   LUC_RELEASE(ctx, sum, t);
-  CHECK_EQ(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){4, 2}, (int64_t[]){0, 2}, host, &t), LUC_OK);
+  CHECK_OK(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){4, 2}, (int64_t[]){0, 2}, host, &t));
   CHECK_EQ(t->storage->nbytes, 3 * sizeof *host);
   luc_tensor_release(ctx, t);
-  CHECK_EQ(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){0, 2}, NULL, NULL, &t), LUC_OK);
+  CHECK_OK(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){0, 2}, NULL, NULL, &t));
   CHECK_EQ(t->storage->nbytes, 0);
   luc_tensor_release(ctx, t);
   CHECK_EQ(released, 1);
@@ -77,7 +77,7 @@ TEST("wrapped memory is not counted in the limit") {
   static char big[1 << 20];
   luc_tensor *t;
   size_t before = luc_memory_stats(ctx).live;
-  CHECK_EQ(wrap(ctx, LUC_UINT8, 1, (int64_t[]){sizeof big}, NULL, big, &t), LUC_OK);
+  CHECK_OK(wrap(ctx, LUC_UINT8, 1, (int64_t[]){sizeof big}, NULL, big, &t));
   CHECK(luc_memory_stats(ctx).live - before < 2048);
   luc_tensor_release(ctx, t);
 }
@@ -106,10 +106,10 @@ TEST_ALONE("an exported tensor outlives the tensor and its context") {
   luc_context *ctx = test_open(0);
   luc_tensor *t, *view;
   DLManagedTensor *dl;
-  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, host, &t), LUC_OK);
-  CHECK_EQ(luc__tensor_view(ctx, t, 2, (int64_t[]){3, 1}, (int64_t[]){1, 3}, 3, &view), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, host, &t));
+  CHECK_OK(luc__tensor_view(ctx, t, 2, (int64_t[]){3, 1}, (int64_t[]){1, 3}, 3, &view));
   luc_tensor_release(ctx, t);
-  CHECK_EQ(luc_tensor_to_dlpack(ctx, view, &dl), LUC_OK);
+  CHECK_OK(luc_tensor_to_dlpack(ctx, view, &dl));
   luc_tensor_release(ctx, view);
   luc_context_free(ctx);
   DLTensor *d = &dl->dl_tensor;
@@ -128,11 +128,11 @@ TEST("every dtype goes out and comes back, to the same memory") {
   for (int d = 0; d < LUC_NUM_DTYPES; d++) {
     luc_tensor *t, *back;
     DLManagedTensorVersioned *dl;
-    CHECK_EQ(luc_tensor_new(ctx, (luc_dtype)d, 3, (int64_t[]){2, 1, 40}, &t), LUC_OK);
-    CHECK_EQ(luc_tensor_to_dlpack_versioned(ctx, t, &dl), LUC_OK);
+    CHECK_OK(luc_tensor_new(ctx, (luc_dtype)d, 3, (int64_t[]){2, 1, 40}, &t));
+    CHECK_OK(luc_tensor_to_dlpack_versioned(ctx, t, &dl));
     CHECK_EQ(dl->version.major, 1);
     CHECK_EQ(dl->flags, 0);
-    CHECK_EQ(luc_tensor_from_dlpack_versioned(ctx, dl, LUC_COPY_NEVER, &back), LUC_OK);
+    CHECK_OK(luc_tensor_from_dlpack_versioned(ctx, dl, LUC_COPY_NEVER, &back));
     CHECK_EQ(back->dtype, d);
     CHECK(back->data == t->data && luc__same_sizes(back, t));
     luc_tensor_release(ctx, t);
@@ -161,10 +161,10 @@ TEST("an imported tensor sees the other library's memory and gives it back once"
   DLManagedTensor dl = lent();
   luc_tensor *t, *view;
   dl.dl_tensor.strides = one_two;
-  CHECK_EQ(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_IF_NEEDED, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_IF_NEEDED, &t));
   CHECK(t->data == (char *)host);
   CHECK_EQ(t->strides[0], 1);
-  CHECK_EQ(luc__tensor_alias(ctx, t, &view), LUC_OK);
+  CHECK_OK(luc__tensor_alias(ctx, t, &view));
   luc_tensor_release(ctx, t);
   CHECK_EQ(deleted, 0);
   luc_tensor_release(ctx, view);
@@ -173,7 +173,7 @@ TEST("an imported tensor sees the other library's memory and gives it back once"
   dl.dl_tensor.byte_offset = 4;
   dl.dl_tensor.ndim = 1;
   dl.deleter = NULL;
-  CHECK_EQ(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_NEVER, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_NEVER, &t));
   CHECK_EQ(*(float *)t->data, 2);
   luc_tensor_release(ctx, t);
 }
@@ -187,7 +187,7 @@ TEST("an import copies what is read only, backwards or not aligned, unless told 
   CHECK_STR(luc_message(ctx),
             "from_dlpack: the tensor cannot be taken without a copy: it has negative strides");
   CHECK_EQ(deleted, 0);
-  CHECK_EQ(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_IF_NEEDED, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_IF_NEEDED, &t));
   CHECK_EQ(deleted, 1);
   for (int i = 0; i < 6; i++) CHECK_EQ(((float *)t->data)[i], host[(i + 3) % 6]);
   luc_tensor_release(ctx, t);
@@ -197,14 +197,14 @@ TEST("an import copies what is read only, backwards or not aligned, unless told 
   dl.dl_tensor.data = bytes;
   dl.dl_tensor.byte_offset = 1;
   CHECK_EQ(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_NEVER, &t), LUC_ERR_VALUE);
-  CHECK_EQ(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_IF_NEEDED, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_IF_NEEDED, &t));
   CHECK_EQ(((float *)t->data)[5], 6);
   luc_tensor_release(ctx, t);
   dl = lent();
   DLManagedTensorVersioned v = {
       {1, 9}, host, count_delete_versioned, DLPACK_FLAG_BITMASK_READ_ONLY, dl.dl_tensor};
   CHECK_EQ(luc_tensor_from_dlpack_versioned(ctx, &v, LUC_COPY_NEVER, &t), LUC_ERR_VALUE);
-  CHECK_EQ(luc_tensor_from_dlpack_versioned(ctx, &v, LUC_COPY_IF_NEEDED, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from_dlpack_versioned(ctx, &v, LUC_COPY_IF_NEEDED, &t));
   CHECK(t->data != (char *)host);
   CHECK_EQ(deleted, 1);
   luc_tensor_release(ctx, t);
@@ -239,8 +239,8 @@ TEST("what does not exist here stays the caller's") {
 TEST("a tensor that requires a gradient is not exported") {
   luc_tensor *t;
   DLManagedTensor *dl;
-  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, (int64_t[]){6}, host, &t), LUC_OK);
-  CHECK_EQ(luc_tensor_set_requires_grad(ctx, t, true), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_FLOAT32, 1, (int64_t[]){6}, host, &t));
+  CHECK_OK(luc_tensor_set_requires_grad(ctx, t, true));
   CHECK_EQ(luc_tensor_to_dlpack(ctx, t, &dl), LUC_ERR_STATE);
   CHECK_STR(luc_message(ctx),
             "to_dlpack: can't export tensors that require gradient, use tensor:detach()");

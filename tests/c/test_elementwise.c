@@ -30,14 +30,14 @@ static luc_tensor *make(luc_context *ctx, luc_dtype dtype, int ndim, const int64
   luc_tensor *t = NULL, *view = NULL;
   int64_t back[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   for (int d = 0; d < ndim; d++) back[d] = sizes[turned ? ndim - 1 - d : d];
-  CHECK_EQ(luc__tensor_empty(ctx, dtype, ndim, back, &t), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, dtype, ndim, back, &t));
   for (int64_t i = 0; i < t->numel; i++) {
     luc_scalar s = {LUC_SCALAR_INT, {.i = (i * 7 + seed) % 11}};
     luc__store_scalar(t->data + i * (int64_t)luc__dtype_size(dtype), dtype, s);
   }
   if (!turned) return t;
   for (int d = 0; d < ndim; d++) strides[d] = t->strides[ndim - 1 - d];
-  CHECK_EQ(luc__tensor_view(ctx, t, ndim, sizes, strides, 0, &view), LUC_OK);
+  CHECK_OK(luc__tensor_view(ctx, t, ndim, sizes, strides, 0, &view));
   luc_tensor_release(ctx, t);
   return view;
 }
@@ -157,15 +157,15 @@ TEST("large work shared between threads gives the same bits") {
   operands large = {2, {700, 301}, {1, 301}};
   double sums[2];
   for (int k = 0; k < 2; k++) {
-    CHECK_EQ(luc_set_num_threads(ctx, 1 + 3 * k), LUC_OK);
+    CHECK_OK(luc_set_num_threads(ctx, 1 + 3 * k));
     check_add(ctx, &large, 0, LUC_FLOAT32, LUC_FLOAT32, LUC_FLOAT32);
     check_add(ctx, &large, 1, LUC_FLOAT32, LUC_FLOAT32, LUC_FLOAT32);
     luc_tensor *t = make(ctx, LUC_FLOAT64, 2, large.out, false, 3), *y = NULL;
     for (int64_t i = 0; i < t->numel; i++) ((double *)(void *)t->data)[i] = sin((double)i);
-    CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT64, 0, NULL, &y), LUC_OK);
+    CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT64, 0, NULL, &y));
     luc_reduction_job job = {
         .op = LUC_RD_sum, .dtype = LUC_FLOAT64, .in = t, .dims = 3, .a = y, .divide = 1};
-    CHECK_EQ(luc__reduce(ctx, &job), LUC_OK);
+    CHECK_OK(luc__reduce(ctx, &job));
     sums[k] = *(double *)(void *)y->data;
     LUC_RELEASE(ctx, y, t);
   }
@@ -178,11 +178,11 @@ static void check_reduction(luc_context *ctx, luc_rd op, luc_dtype dtype, const 
   luc_tensor *t = make(ctx, dtype, 3, sizes, turned, 5), *y = NULL, *at = NULL;
   int64_t kept[3], n = 0;
   for (int d = 0; d < 3; d++) kept[d] = dims >> d & 1 ? 1 : sizes[d];
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT64, 3, kept, &y), LUC_OK);
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_INT64, 3, kept, &at), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT64, 3, kept, &y));
+  CHECK_OK(luc__tensor_empty(ctx, LUC_INT64, 3, kept, &at));
   luc_reduction_job job = {.op = op, .dtype = dtype, .in = t, .dims = dims, .a = y, .divide = 1};
   if (op == LUC_RD_argmax) job.b = at;
-  CHECK_EQ(luc__reduce(ctx, &job), LUC_OK);
+  CHECK_OK(luc__reduce(ctx, &job));
   double *want = calloc((size_t)y->numel, sizeof *want);
   int64_t *place = calloc((size_t)y->numel, sizeof *place), *seen = calloc((size_t)y->numel, 8);
   for (n = 0; n < t->numel; n++) {
@@ -224,10 +224,10 @@ TEST("variances of large offset values are exact enough") {
   int64_t sizes[] = {300000};
   luc_tensor *t = make(ctx, LUC_FLOAT32, 1, sizes, false, 0), *y = NULL;
   for (int64_t i = 0; i < t->numel; i++) ((float *)(void *)t->data)[i] = 4096.0f + (float)(i % 2);
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT64, 0, NULL, &y), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT64, 0, NULL, &y));
   luc_reduction_job job = {
       .op = LUC_RD_var, .dtype = LUC_FLOAT32, .in = t, .dims = 1, .b = y, .divide = 300000};
-  CHECK_EQ(luc__reduce(ctx, &job), LUC_OK);
+  CHECK_OK(luc__reduce(ctx, &job));
   CHECK_NEAR(*(double *)(void *)y->data, 0.25, 1e-9);
   LUC_RELEASE(ctx, y, t);
 }

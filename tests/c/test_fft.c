@@ -96,7 +96,7 @@ static void check(luc_context *ctx, luc_dtype dtype, luc_fft_kind kind) {
     for (int k = 0; k < (back ? 1 : 2); k++) out.v[back ? i : 2 * i + k] = z[2 * j + k] / 4;
   }
   luc_fft t = {kind, dtype, whole.ndim, whole.sizes, n, dims, 0.25};
-  CHECK_EQ(luc__fft(ctx, &t, in.p, out.p), LUC_OK);
+  CHECK_OK(luc__fft(ctx, &t, in.p, out.p));
   kt_check("transform", &out, 2e-4);
   for (int64_t i = 0; i < in.n; i++) CHECK(kt_get(&in, i) == in.v[i]); /* is left as it was */
   kt_free(&in), kt_free(&out), free(z);
@@ -116,7 +116,7 @@ TEST_ALONE("what is done in pieces is what is done at once") {
     kt_array in = kt_random(LUC_FLOAT64, 2 * 77 * 20 * 31);
     kt_array out = kt_random(LUC_FLOAT64, 2 * 77 * 20 * 31);
     luc_fft t = {(luc_fft_kind)kind, LUC_FLOAT64, 3, sizes, 1, dims, 1};
-    CHECK_EQ(luc__fft(ctx, &t, in.p, out.p), LUC_OK);
+    CHECK_OK(luc__fft(ctx, &t, in.p, out.p));
     /* the same of each part: too little work to be cut */
     bool half = kind == LUC_FFT_REAL || kind == LUC_FFT_BACK;
     int64_t step = 20 * 31, halved = step / sizes[dims[0]] * (sizes[dims[0]] / 2 + 1);
@@ -125,7 +125,7 @@ TEST_ALONE("what is done in pieces is what is done at once") {
     out.n = 77 * to;
     for (int64_t i = 0; i < 77; i++) {
       luc_fft one = {(luc_fft_kind)kind, LUC_FLOAT64, 3, (int64_t[]){1, 20, 31}, 1, dims, 1};
-      CHECK_EQ(luc__fft(ctx, &one, (double *)in.p + i * from, out.v + i * to), LUC_OK);
+      CHECK_OK(luc__fft(ctx, &one, (double *)in.p + i * from, out.v + i * to));
     }
     kt_check("pieces", &out, 1e-4);
     kt_free(&in), kt_free(&out);
@@ -156,7 +156,7 @@ static void check_length(luc_context *ctx, luc_dtype dtype, luc_fft_kind kind, i
   kt_array in = kt_random(dtype, 3 * 2 * n), out = kt_random(dtype, 3 * 2 * n);
   int dim = 1;
   const luc_fft t = {kind, dtype, 2, (int64_t[]){3, n}, 1, &dim, 0.5};
-  CHECK_EQ(luc__fft(ctx, &t, in.p, out.p), LUC_OK);
+  CHECK_OK(luc__fft(ctx, &t, in.p, out.p));
   for (int i = 0; i < 20; i++) {
     const int64_t k = i == 0 ? step - 1 : kt_int(0, step - 1);
     double wanted[2];
@@ -181,16 +181,16 @@ TEST("without elements there is nothing to do, without dimensions a copy") {
   double in[4] = {1, 2, 3, 4}, out[4] = {0};
   int dim = 1;
   luc_fft t = {LUC_FFT_FORWARD, LUC_FLOAT64, 2, (int64_t[]){0, 3}, 1, &dim, 1};
-  CHECK_EQ(luc__fft(ctx, &t, NULL, NULL), LUC_OK);
+  CHECK_OK(luc__fft(ctx, &t, NULL, NULL));
   t = (luc_fft){LUC_FFT_FORWARD, LUC_FLOAT64, 1, (int64_t[]){2}, 0, NULL, 1};
-  CHECK_EQ(luc__fft(ctx, &t, in, out), LUC_OK);
+  CHECK_OK(luc__fft(ctx, &t, in, out));
   CHECK(memcmp(in, out, sizeof in) == 0);
 }
 
 TEST_ALONE("memory that FFTW may need is asked for before FFTW is") {
   luc_config cfg = {.memory_limit = 1 << 20};
   luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  CHECK_OK(luc_context_new(&cfg, &ctx));
   double in[4] = {1, 2, 3, 4}, out[4] = {7};
   int dim = 0;
   luc_fft t = {LUC_FFT_FORWARD, LUC_FLOAT64, 1, (int64_t[]){2}, 1, &dim, 1};

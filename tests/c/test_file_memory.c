@@ -115,7 +115,7 @@ TEST("what a host's function got is read back from memory, in every format") {
     for (int64_t rows = 0; rows < 300; rows = 3 * rows + 1) {
       luc_tensor *t = NULL, *back = NULL;
       luc_target to = into(&s, sizeof s.bytes);
-      CHECK_EQ(make(ctx, LUC_FLOAT64, rows, &t), LUC_OK);
+      CHECK_OK(make(ctx, LUC_FLOAT64, rows, &t));
       luc_status status = rounds[i].run(ctx, &to, &s, t, &back);
       if (status != LUC_OK) fprintf(stderr, "  %s: %s\n", rounds[i].name, luc_message(ctx));
       CHECK(status == LUC_OK && same(t, back));
@@ -126,7 +126,7 @@ TEST("what a host's function got is read back from memory, in every format") {
 TEST("a function that takes no more ends the saving") {
   static sink s;
   luc_tensor *t = NULL;
-  CHECK_EQ(make(ctx, LUC_INT32, 100, &t), LUC_OK);
+  CHECK_OK(make(ctx, LUC_INT32, 100, &t));
   size_t live = luc_memory_stats(ctx).live;
   for (int i = 0; i < ROUNDS; i++) {
     luc_tensor *back = NULL;

@@ -21,7 +21,7 @@ TEST("a file of bytes reads as the tensor it declares, plain and gzipped") {
     } else {
       io_write(path, small, sizeof small);
     }
-    CHECK_EQ(luc_idx_load(ctx, path, &t), LUC_OK);
+    CHECK_OK(luc_idx_load(ctx, path, &t));
     CHECK(t && t->dtype == LUC_UINT8 && t->ndim == 2 && t->sizes[0] == 2 && t->sizes[1] == 3);
     CHECK(t && !memcmp(t->data, small + 12, 6));
     luc_tensor_release(ctx, t);
@@ -46,7 +46,7 @@ TEST("every type is turned to the machine's byte order") {
     double value = 0;
     memcpy(file + 8, types[i].bytes, size);
     io_write(io_path(path, "type"), file, 8 + size);
-    CHECK_EQ(luc_idx_load(ctx, path, &t), LUC_OK);
+    CHECK_OK(luc_idx_load(ctx, path, &t));
     CHECK(t && t->dtype == types[i].dtype && t->ndim == 1);
     CHECK(t && luc_tensor_item(ctx, t, &value) == LUC_OK);
     CHECK_NEAR(value, types[i].value, 0);
@@ -60,11 +60,11 @@ TEST("0-d and empty files are fine") {
   char path[512];
   luc_tensor *t = NULL;
   io_write(io_path(path, "scalar"), scalar, sizeof scalar);
-  CHECK_EQ(luc_idx_load(ctx, path, &t), LUC_OK);
+  CHECK_OK(luc_idx_load(ctx, path, &t));
   CHECK(t && t->ndim == 0 && *(unsigned char *)t->data == 7);
   luc_tensor_release(ctx, t);
   gzip(path, empty, sizeof empty);
-  CHECK_EQ(luc_idx_load(ctx, path, &t), LUC_OK);
+  CHECK_OK(luc_idx_load(ctx, path, &t));
   CHECK(t && t->numel == 0 && t->sizes[1] == 65280);
   luc_tensor_release(ctx, t);
 }

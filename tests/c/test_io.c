@@ -50,7 +50,7 @@ TEST("a file of every dtype is the reference library's, byte for byte") {
     items[d] = (luc_named_tensor){dtype_names[d], range(ctx, (luc_dtype)d, 0, 2, sizes)};
   }
   io_path(path, "dtypes");
-  CHECK_EQ(luc_safetensors_save(ctx, path, items, REAL_DTYPES, NULL, 0), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, path, items, REAL_DTYPES, NULL, 0));
   check_same_bytes(path, io_recorded(recorded, "dtypes.safetensors"));
   for (int d = 0; d < REAL_DTYPES; d++) luc_tensor_release(ctx, items[d].tensor);
 }
@@ -66,9 +66,9 @@ TEST("0-d and empty tensors, escapes in names and metadata are the reference lib
   *(float *)(void *)items[0].tensor->data = 2.5f;
   luc_named_text metadata[] = {{"format", "pt"}};
   io_path(path, "odd");
-  CHECK_EQ(luc_safetensors_save(ctx, path, items, 5, metadata, 1), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, path, items, 5, metadata, 1));
   check_same_bytes(path, io_recorded(recorded, "odd.safetensors"));
-  CHECK_EQ(luc_safetensors_save(ctx, path, NULL, 0, NULL, 0), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, path, NULL, 0, NULL, 0));
   check_same_bytes(path, io_recorded(recorded, "none.safetensors"));
   for (int i = 0; i < 5; i++) luc_tensor_release(ctx, items[i].tensor);
 }
@@ -78,7 +78,7 @@ TEST("0-d and empty tensors, escapes in names and metadata are the reference lib
 TEST("a recorded file of every dtype reads back") {
   char recorded[512];
   luc_tensor_file *file;
-  CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file), LUC_OK);
+  CHECK_OK(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file));
   CHECK(file && file->ntensors == REAL_DTYPES && file->nmetadata == 0);
   for (int d = 0; d < REAL_DTYPES; d++) {
     int64_t sizes[] = {2, 3};
@@ -93,7 +93,7 @@ TEST("a recorded file of every dtype reads back") {
 TEST("0-d and empty tensors, names with escapes and metadata read back") {
   char recorded[512];
   luc_tensor_file *file;
-  CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "odd.safetensors"), &file), LUC_OK);
+  CHECK_OK(luc_safetensors_load(ctx, io_recorded(recorded, "odd.safetensors"), &file));
   luc_tensor *scalar = named(file, "scalar"), *empty = named(file, "empty");
   CHECK(scalar && scalar->ndim == 0 && *(float *)(void *)scalar->data == 2.5f);
   CHECK(empty && empty->ndim == 2 && empty->sizes[0] == 0 && empty->sizes[1] == 3);
@@ -103,7 +103,7 @@ TEST("0-d and empty tensors, names with escapes and metadata read back") {
   CHECK_STR(file->metadata[0].name, "format");
   CHECK_STR(file->metadata[0].text, "pt");
   luc_tensor_file_free(ctx, file);
-  CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "none.safetensors"), &file), LUC_OK);
+  CHECK_OK(luc_safetensors_load(ctx, io_recorded(recorded, "none.safetensors"), &file));
   CHECK(file && file->ntensors == 0);
   luc_tensor_file_free(ctx, file);
   luc_tensor_file_free(ctx, NULL);
@@ -112,7 +112,7 @@ TEST("0-d and empty tensors, names with escapes and metadata read back") {
 TEST("tensors stay when the file they came from is freed") {
   char recorded[512];
   luc_tensor_file *file;
-  CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file), LUC_OK);
+  CHECK_OK(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file));
   luc_tensor *t = luc_tensor_retain(named(file, "i64"));
   luc_tensor_file_free(ctx, file);
   CHECK_EQ(((int64_t *)(void *)t->data)[5], 5);
@@ -125,12 +125,12 @@ TEST("views are written as the elements they show") {
           still[] = {0};
   luc_tensor *base = range(ctx, LUC_FLOAT32, 0, 2, sizes), *t, *e;
   luc_tensor *other = range(ctx, LUC_INT16, 7, 0, NULL);
-  CHECK_EQ(luc__tensor_view(ctx, base, 2, turned, turned_strides, 0, &t), LUC_OK);
-  CHECK_EQ(luc__tensor_view(ctx, other, 1, wide, still, 0, &e), LUC_OK);
+  CHECK_OK(luc__tensor_view(ctx, base, 2, turned, turned_strides, 0, &t));
+  CHECK_OK(luc__tensor_view(ctx, other, 1, wide, still, 0, &e));
   luc_named_tensor items[] = {{"t", t}, {"e", e}};
   luc_tensor_file *file;
-  CHECK_EQ(luc_safetensors_save(ctx, io_path(path, "views"), items, 2, NULL, 0), LUC_OK);
-  CHECK_EQ(luc_safetensors_load(ctx, path, &file), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, io_path(path, "views"), items, 2, NULL, 0));
+  CHECK_OK(luc_safetensors_load(ctx, path, &file));
   const float want[] = {0, 3, 1, 4, 2, 5};
   const int16_t sevens[] = {7, 7, 7, 7};
   CHECK(named(file, "t") && !memcmp(named(file, "t")->data, want, sizeof want));
@@ -248,7 +248,7 @@ TEST("what the format allows is read") {
   luc_tensor_file *file;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     io_write_header(io_path(path, "good"), good[i], i > 0);
-    CHECK_EQ(luc_safetensors_load(ctx, path, &file), LUC_OK);
+    CHECK_OK(luc_safetensors_load(ctx, path, &file));
     if (i == 3) CHECK(named(file, "大 😀 /\b"));
     luc_tensor_file_free(ctx, file);
   }
@@ -370,7 +370,7 @@ TEST("a save that fails leaves the old file and nothing else") {
   luc_tensor *t = range(ctx, LUC_FLOAT64, 0, 1, sizes);
   luc_named_tensor items[] = {{"t", t}};
   size_t live = luc_memory_stats(ctx).live;
-  CHECK_EQ(luc_safetensors_save(ctx, io_path(path, "kept"), NULL, 0, NULL, 0), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, io_path(path, "kept"), NULL, 0, NULL, 0));
   int before = io_count_files();
 
   struct rlimit old, small = {4096, 4096}; /* a disk that is full after 4 kB */
@@ -402,12 +402,12 @@ TEST("a save that fails leaves the old file and nothing else") {
 TEST("a save through a link replaces the file, not the link") {
   char path[512], link[512], recorded[512];
   struct stat info;
-  CHECK_EQ(luc_safetensors_save(ctx, io_path(path, "linked"), NULL, 0, NULL, 0), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, io_path(path, "linked"), NULL, 0, NULL, 0));
   CHECK_EQ(chmod(path, 0640), 0);
   CHECK_EQ(symlink("linked", io_path(link, "link")), 0);
   luc_named_tensor item = {"t", range(ctx, LUC_FLOAT64, 0, 0, NULL)};
-  CHECK_EQ(luc_safetensors_save(ctx, path, &item, 1, NULL, 0), LUC_OK);
-  CHECK_EQ(luc_safetensors_save(ctx, link, NULL, 0, NULL, 0), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, path, &item, 1, NULL, 0));
+  CHECK_OK(luc_safetensors_save(ctx, link, NULL, 0, NULL, 0));
   CHECK(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
   CHECK(lstat(path, &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 0777) == 0640);
   check_same_bytes(path, io_recorded(recorded, "none.safetensors"));
@@ -428,10 +428,10 @@ TEST("a save keeps the old file's permissions and obeys the umask for a new one"
   char path[512];
   struct stat info;
   mode_t mask = umask(027);
-  CHECK_EQ(luc_safetensors_save(ctx, io_path(path, "mode"), NULL, 0, NULL, 0), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, io_path(path, "mode"), NULL, 0, NULL, 0));
   CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0640);
   CHECK_EQ(chmod(path, 0604), 0);
-  CHECK_EQ(luc_safetensors_save(ctx, path, NULL, 0, NULL, 0), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, path, NULL, 0, NULL, 0));
   CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0604);
   umask(mask);
 }
@@ -488,7 +488,7 @@ TEST("saving a view survives every refused allocation and leaves no temporary fi
 
 TEST("a file without a path is an error") {
   luc_state_dict *sd, *loaded;
-  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
+  CHECK_OK(luc_state_dict_new(ctx, &sd));
   CHECK_EQ(luc_save(ctx, NULL, sd), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "save: path must be given (got NULL)");
   CHECK_EQ(luc_load(ctx, NULL, &loaded), LUC_ERR_VALUE);

@@ -37,7 +37,7 @@ static void check_gemm(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, 
         if (g.bias_kind) *to += bias.v[g.bias_kind == LUC_BIAS_ROW ? i : j];
         if (g.relu && *to < 0) *to = 0;
       }
-  CHECK_EQ(luc__gemm(ctx, &g), LUC_OK);
+  CHECK_OK(luc__gemm(ctx, &g));
   char what[120];
   snprintf(what, sizeof what, "gemm %dx%dx%d batch %d ta %d tb %d wide %d bias %d", (int)m, (int)n,
            (int)k, (int)batch, ta, tb, wide, g.bias_kind);
@@ -99,7 +99,7 @@ static luc_status linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_
 static void infinite_weights(luc_context *ctx, luc_dtype dtype) {
   kt_array x = kt_random(dtype, 3 * 5), w = kt_random(dtype, 4 * 5), y = kt_random(dtype, 3 * 4);
   kt_put(&w, 7, INFINITY); /* row 1: nothing of it may leak into rows 0 and 2 */
-  CHECK_EQ(linear(ctx, dtype, 3, 5, 4, x.p, w.p, y.p), LUC_OK);
+  CHECK_OK(linear(ctx, dtype, 3, 5, 4, x.p, w.p, y.p));
   for (int i = 0; i < 12; i++)
     CHECK(i % 4 == 1 ? !isfinite(kt_get(&y, i)) : isfinite(kt_get(&y, i)));
   kt_free(&x), kt_free(&w), kt_free(&y);
@@ -125,7 +125,7 @@ TEST("integer products wrap and batch") {
                 .c_row = 2,
                 .batch = 2,
                 .c_batch = 4};
-  CHECK_EQ(luc__gemm_int(ctx, &g), LUC_OK);
+  CHECK_OK(luc__gemm_int(ctx, &g));
   CHECK_EQ(c[0], 5);
   CHECK_EQ(c[1], (int64_t)(2 + 3 * (uint64_t)INT64_MAX));
   CHECK_EQ(c[4 + 2], 4 + 10);
@@ -136,7 +136,7 @@ static uint64_t product_bits(int threads) {
   kt_seed = 12345;
   kt_array a = kt_random(LUC_FLOAT32, 300 * 700), b = kt_random(LUC_FLOAT32, 500 * 700);
   float *c = malloc(300 * 500 * sizeof(float));
-  CHECK_EQ(linear(ctx, LUC_FLOAT32, 300, 700, 500, a.p, b.p, c), LUC_OK);
+  CHECK_OK(linear(ctx, LUC_FLOAT32, 300, 700, 500, a.p, b.p, c));
   uint64_t hash = 0;
   for (int i = 0; i < 300 * 500; i++) {
     uint32_t bits;

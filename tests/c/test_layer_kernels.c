@@ -99,11 +99,10 @@ static void check_avg(luc_context *ctx, const luc_pool2d *p) {
   luc__avg_pool(ctx, p, x.p, y.p);
   kt_check("avg", &y, 2e-6);
   luc_windows w = windows_of(p);
-  CHECK_EQ(luc__windows_sliding(ctx, &w, (int64_t[]){1, p->kernel[0], p->kernel[1]},
+  CHECK_OK(luc__windows_sliding(ctx, &w, (int64_t[]){1, p->kernel[0], p->kernel[1]},
                                 (int64_t[]){1, p->stride[0], p->stride[1]},
                                 (int64_t[]){0, p->padding[0], p->padding[1]}, (int64_t[]){1, 1, 1},
-                                p->count_include_pad),
-           LUC_OK);
+                                p->count_include_pad));
   w.divisor = p->divisor_override;
   luc__windows_avg(ctx, &w, x.p, y.p);
   kt_check("avg by windows", &y, 2e-6);
@@ -171,7 +170,7 @@ static void adaptive(luc_context *ctx, luc_dtype dtype) {
       y.v[o] = sum / n;
     }
     luc_windows w = windows_of(&p);
-    CHECK_EQ(luc__windows_adaptive(ctx, &w), LUC_OK);
+    CHECK_OK(luc__windows_adaptive(ctx, &w));
     luc__windows_avg(ctx, &w, x.p, y.p);
     kt_check("adaptive avg", &y, 2e-6);
     luc__windows_avg_backward(ctx, &w, dy.p, dx.p);
@@ -215,9 +214,9 @@ static void check_softmax(luc_context *ctx, const luc_softmax *s) {
       dx.v[at] = s->log ? dy.v[at] - exp(y.v[at]) * sums : y.v[at] * (dy.v[at] - dots);
     }
   }
-  CHECK_EQ(luc__softmax(ctx, s, x.p, y.p), LUC_OK);
+  CHECK_OK(luc__softmax(ctx, s, x.p, y.p));
   kt_check("softmax", &y, s->log ? 8e-6 : 1e-6);
-  CHECK_EQ(luc__softmax_backward(ctx, s, dy.p, y.p, dx.p), LUC_OK);
+  CHECK_OK(luc__softmax_backward(ctx, s, dy.p, y.p, dx.p));
   kt_check("softmax gradient", &dx, 2e-5);
   kt_free(&x), kt_free(&y), kt_free(&dy), kt_free(&dx);
 }
@@ -241,13 +240,13 @@ static void softmax_of_infinities(luc_context *ctx, luc_dtype dtype) {
     luc_softmax s = {.dtype = dtype, .outer = 1, .n = 3, .inner = inner};
     kt_array x = kt_random(dtype, 3 * inner), y = kt_random(dtype, 3 * inner);
     for (int64_t i = 0; i < x.n; i++) kt_put(&x, i, i < inner ? -INFINITY : 1);
-    CHECK_EQ(luc__softmax(ctx, &s, x.p, y.p), LUC_OK);
+    CHECK_OK(luc__softmax(ctx, &s, x.p, y.p));
     CHECK(kt_get(&y, 0) == 0 && kt_get(&y, inner) == 0.5);
     for (int64_t i = 0; i < x.n; i++) kt_put(&x, i, -INFINITY);
-    CHECK_EQ(luc__softmax(ctx, &s, x.p, y.p), LUC_OK);
+    CHECK_OK(luc__softmax(ctx, &s, x.p, y.p));
     CHECK(isnan(kt_get(&y, 0)) && isnan(kt_get(&y, 2 * inner)));
     for (int64_t i = 0; i < x.n; i++) kt_put(&x, i, i < inner ? NAN : 1);
-    CHECK_EQ(luc__softmax(ctx, &s, x.p, y.p), LUC_OK);
+    CHECK_OK(luc__softmax(ctx, &s, x.p, y.p));
     CHECK(isnan(kt_get(&y, inner)));
     kt_free(&x), kt_free(&y);
   }
@@ -292,10 +291,10 @@ static void nll(luc_context *ctx, luc_dtype dtype) {
     if (l.reduction != LUC_REDUCE_NONE)
       y.v[0] = l.reduction == LUC_REDUCE_MEAN ? sum / weights : sum;
     total.v[0] = weights;
-    CHECK_EQ(luc__nll_loss(ctx, &l, x.p, y.p, total.p), LUC_OK);
+    CHECK_OK(luc__nll_loss(ctx, &l, x.p, y.p, total.p));
     kt_check("nll", &y, 1e-5);
     kt_check("nll weight", &total, 1e-5);
-    CHECK_EQ(luc__nll_loss_backward(ctx, &l, dy.p, total.p, dx.p), LUC_OK);
+    CHECK_OK(luc__nll_loss_backward(ctx, &l, dy.p, total.p, dx.p));
     kt_check("nll gradient", &dx, 1e-6);
     free(target);
     kt_free(&x), kt_free(&dx), kt_free(&w), kt_free(&y), kt_free(&dy), kt_free(&total);
@@ -363,10 +362,9 @@ static void check_layer_norm(luc_context *ctx, luc_dtype dtype, int64_t rows, in
     group_gradient(&g, &x, dxhat, &dx, true);
   }
   void *weight = affine ? w.p : NULL, *bias = affine ? b.p : NULL;
-  CHECK_EQ(luc__layer_norm(ctx, &l, x.p, weight, bias, y.p, mean.p, rstd.p), LUC_OK);
+  CHECK_OK(luc__layer_norm(ctx, &l, x.p, weight, bias, y.p, mean.p, rstd.p));
   kt_check("layer_norm", &y, 1e-5), kt_check("mean", &mean, 1e-6), kt_check("rstd", &rstd, 2e-5);
-  CHECK_EQ(luc__layer_norm_backward(ctx, &l, dy.p, x.p, mean.p, rstd.p, weight, dx.p, dw.p, db.p),
-           LUC_OK);
+  CHECK_OK(luc__layer_norm_backward(ctx, &l, dy.p, x.p, mean.p, rstd.p, weight, dx.p, dw.p, db.p));
   kt_check("layer_norm gradient", &dx, 2e-4);
   kt_check("layer_norm weight gradient", &dw, 1e-4),
       kt_check("layer_norm bias gradient", &db, 1e-5);
@@ -414,13 +412,11 @@ static void check_batch_norm(luc_context *ctx, luc_batch_norm b, bool affine) {
     rv.v[k] += b.momentum * (g.squares / (double)(count - 1) - rv.v[k]);
   }
   void *weight = affine ? w.p : NULL;
-  CHECK_EQ(luc__batch_norm(ctx, &b, x.p, weight, affine ? bias.p : NULL, rm.p, rv.p, y.p, mean.p,
-                           rstd.p),
-           LUC_OK);
+  CHECK_OK(luc__batch_norm(ctx, &b, x.p, weight, affine ? bias.p : NULL, rm.p, rv.p, y.p, mean.p,
+                           rstd.p));
   kt_check("batch_norm", &y, 2e-5), kt_check("mean", &mean, 1e-6), kt_check("invstd", &rstd, 2e-5);
   kt_check("running mean", &rm, 1e-6), kt_check("running var", &rv, 1e-6);
-  CHECK_EQ(luc__batch_norm_backward(ctx, &b, dy.p, x.p, mean.p, rstd.p, weight, dx.p, dw.p, db.p),
-           LUC_OK);
+  CHECK_OK(luc__batch_norm_backward(ctx, &b, dy.p, x.p, mean.p, rstd.p, weight, dx.p, dw.p, db.p));
   kt_check("batch_norm gradient", &dx, 2e-4);
   kt_check("batch_norm weight gradient", &dw, 1e-4),
       kt_check("batch_norm bias gradient", &db, 2e-5);
@@ -462,10 +458,9 @@ static void embeddings(luc_context *ctx, luc_dtype dtype) {
       if (row != padding)
         dt.v[row * dim + k % dim] += dy.v[k] / (by_count ? (double)counts[row] : 1);
     }
-    CHECK_EQ(luc__embedding(ctx, dtype, n, dim, table.p, at, out.p), LUC_OK);
+    CHECK_OK(luc__embedding(ctx, dtype, n, dim, table.p, at, out.p));
     kt_check("embedding", &out, 0);
-    CHECK_EQ(luc__embedding_backward(ctx, dtype, n, dim, rows, padding, by_count, dy.p, at, dt.p),
-             LUC_OK);
+    CHECK_OK(luc__embedding_backward(ctx, dtype, n, dim, rows, padding, by_count, dy.p, at, dt.p));
     kt_check("embedding gradient", &dt, 1e-5);
     free(at);
     kt_free(&table), kt_free(&out), kt_free(&dy), kt_free(&dt);
@@ -582,7 +577,7 @@ static void check_qr(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n) {
   luc_matrices one = {dtype, 1, m, n};
   luc_status status = luc__qr(ctx, one, false, a.p, q.p, r.p);
   if (status == LUC_ERR_SUPPORT) goto done; /* no OpenBLAS here */
-  CHECK_EQ(status, LUC_OK);
+  CHECK_OK(status);
   for (int64_t i = 0; i < m * n; i++) {
     double sum = 0;
     for (int64_t p = 0; p < k; p++) sum += kt_get(&q, i / n * k + p) * kt_get(&r, p * n + i % n);

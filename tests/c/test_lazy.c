@@ -6,19 +6,19 @@
 
 static luc_tensor *ones(luc_context *ctx, int ndim, const int64_t *sizes) {
   luc_tensor *t = NULL;
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT32, ndim, sizes, &t), LUC_OK);
-  CHECK_EQ(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, ndim, sizes, &t));
+  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}));
   return t;
 }
 
 static luc_module *lazy_net(luc_context *ctx) {
   luc_module *net = NULL, *layers[2] = {NULL, NULL};
   luc_value out[] = {luc_v_int(4)};
-  CHECK_EQ(luc_module_new(ctx, "Sequential", NULL, 0, &net), LUC_OK);
-  CHECK_EQ(luc_module_new(ctx, "LazyLinear", out, 1, &layers[0]), LUC_OK);
-  CHECK_EQ(luc_module_new(ctx, "LazyBatchNorm1d", NULL, 0, &layers[1]), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Sequential", NULL, 0, &net));
+  CHECK_OK(luc_module_new(ctx, "LazyLinear", out, 1, &layers[0]));
+  CHECK_OK(luc_module_new(ctx, "LazyBatchNorm1d", NULL, 0, &layers[1]));
   for (int i = 0; i < 2; i++) {
-    CHECK_EQ(luc_module_append(ctx, net, layers[i]), LUC_OK);
+    CHECK_OK(luc_module_append(ctx, net, layers[i]));
     luc_module_release(ctx, layers[i]);
   }
   return net;
@@ -32,7 +32,7 @@ TEST("a lazy layer takes its shapes and its class from the first input") {
   CHECK(!luc_module_has_uninitialized(net));
   CHECK_EQ(luc_module_config(linear, "in_features")->as.i, 0);
   CHECK_EQ(luc_module_config(linear, "out_features")->as.i, 4);
-  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_STR(luc_module_class_name(linear), "Linear");
   CHECK_STR(luc_module_class_name(luc_module_child_at(net, 1)), "BatchNorm1d");
   CHECK_EQ(luc_module_config(linear, "in_features")->as.i, 5);
@@ -47,7 +47,7 @@ TEST("a lazy layer stays one when its first input does not fit") {
   luc_value args[] = {luc_v_int(4), luc_v_int(3)};
   luc_module *conv = NULL;
   luc_tensor *x = ones(ctx, 2, (int64_t[]){3, 3}), *y = NULL;
-  CHECK_EQ(luc_module_new(ctx, "LazyConv2d", args, 2, &conv), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "LazyConv2d", args, 2, &conv));
   CHECK_EQ(luc_module_call1(ctx, conv, x, &y), LUC_ERR_SHAPE);
   CHECK_STR(luc_module_class_name(conv), "LazyConv2d");
   CHECK(luc_module_has_uninitialized(conv));
@@ -81,10 +81,10 @@ TEST("a state with shapes gives them to a lazy layer") {
   luc_value args[] = {luc_v_int(5), luc_v_int(4)};
   luc_module *from = NULL, *into = NULL;
   luc_state_dict *sd = NULL;
-  CHECK_EQ(luc_module_new(ctx, "Linear", args, 2, &from), LUC_OK);
-  CHECK_EQ(luc_module_new(ctx, "LazyLinear", args + 1, 1, &into), LUC_OK);
-  CHECK_EQ(luc_module_state_dict(ctx, from, NULL, false, &sd), LUC_OK);
-  CHECK_EQ(luc_module_load_state_dict(ctx, into, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Linear", args, 2, &from));
+  CHECK_OK(luc_module_new(ctx, "LazyLinear", args + 1, 1, &into));
+  CHECK_OK(luc_module_state_dict(ctx, from, NULL, false, &sd));
+  CHECK_OK(luc_module_load_state_dict(ctx, into, sd, LUC_LOAD_STRICT, NULL, NULL));
   luc_tensor *weight = luc_module_tensor(into, "weight");
   CHECK(!luc_tensor_is_uninitialized(weight) && luc_tensor_sizes(weight)[1] == 5);
   CHECK(luc_tensor_data(weight) != luc_tensor_data(luc_module_tensor(from, "weight")));
@@ -95,12 +95,12 @@ TEST("a state with shapes gives them to a lazy layer") {
 
 TEST("an uninitialized tensor is refused by operators and materialized once") {
   luc_tensor *t = NULL, *y = NULL;
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
-  CHECK_EQ(luc_tensor_uninitialized(ctx, LUC_FLOAT32, &t), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
+  CHECK_OK(luc_tensor_uninitialized(ctx, LUC_FLOAT32, &t));
   CHECK_EQ(luc__unary(ctx, LUC_OP_neg, t, &y), LUC_ERR_VALUE);
-  CHECK_EQ(luc_tensor_materialize(ctx, t, LUC_FLOAT64, 2, (int64_t[]){2, 3}), LUC_OK);
+  CHECK_OK(luc_tensor_materialize(ctx, t, LUC_FLOAT64, 2, (int64_t[]){2, 3}));
   CHECK_EQ(luc_tensor_numel(t), 6);
   CHECK_EQ(luc_tensor_materialize(ctx, t, LUC_FLOAT64, 0, NULL), LUC_ERR_STATE);
-  CHECK_EQ(luc__unary(ctx, LUC_OP_neg, t, &y), LUC_OK);
+  CHECK_OK(luc__unary(ctx, LUC_OP_neg, t, &y));
   LUC_RELEASE(ctx, y, t);
 }

@@ -8,7 +8,7 @@ static luc_module *make(luc_context *ctx, const char *name) {
   luc_value args[2] = {luc_v_int(2), luc_v_int(2)};
   luc_module *m = NULL;
   bool linear = strcmp(name, "Linear") == 0;
-  CHECK_EQ(luc_module_new(ctx, name, args, linear ? 2 : 0, &m), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, name, args, linear ? 2 : 0, &m));
   return m;
 }
 
@@ -16,7 +16,7 @@ static luc_tensor *ones(luc_context *ctx) {
   int64_t sizes[2] = {1, 2};
   float data[2] = {1, 1};
   luc_tensor *t = NULL;
-  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 2, sizes, data, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_FLOAT32, 2, sizes, data, &t));
   return t;
 }
 
@@ -25,8 +25,8 @@ TEST_ALONE("fields of a leaf live while a host holds the root") {
   luc_context *ctx = luc_lua_context(L);
   luc_module *root = make(ctx, "Sequential"), *middle = make(ctx, "Sequential");
   luc_module *leaf = make(ctx, "Linear");
-  CHECK_EQ(luc_module_append(ctx, root, middle), LUC_OK);
-  CHECK_EQ(luc_module_append(ctx, middle, leaf), LUC_OK);
+  CHECK_OK(luc_module_append(ctx, root, middle));
+  CHECK_OK(luc_module_append(ctx, middle, leaf));
   luc_module_release(ctx, middle);
   luc_lua_push_module(L, leaf);
   lua_setglobal(L, "leaf");
@@ -49,16 +49,16 @@ TEST_ALONE("changes made in C are seen in Lua") {
   luc_module *root = make(ctx, "Sequential"), *a = make(ctx, "Linear"), *b = make(ctx, "ReLU");
   luc_lua_push_module(L, root);
   lua_setglobal(L, "root");
-  CHECK_EQ(luc_module_append(ctx, root, a), LUC_OK);
+  CHECK_OK(luc_module_append(ctx, root, a));
   run(L, "assert(#root == 1 and nn.isinstance(root[1], nn.Linear)); first = root[1]");
-  CHECK_EQ(luc_module_add_module(ctx, root, "0", b), LUC_OK);
+  CHECK_OK(luc_module_add_module(ctx, root, "0", b));
   run(L, "assert(nn.isinstance(root[1], nn.ReLU) and root['0'] == root[1])");
   run(L, "assert(first.weight:size(1) == 2)");
   luc_tensor *t = ones(ctx);
-  CHECK_EQ(luc_module_register_buffer(ctx, root, "mean", t, true), LUC_OK);
+  CHECK_OK(luc_module_register_buffer(ctx, root, "mean", t, true));
   run(L, "assert(root.mean:sum():item() == 2)");
   luc_tensor_release(ctx, t);
-  CHECK_EQ(luc_module_delete(ctx, root, "mean"), LUC_OK);
+  CHECK_OK(luc_module_delete(ctx, root, "mean"));
   run(L, "assert(root.mean == nil)");
   luc_module_release(ctx, a);
   luc_module_release(ctx, b);
@@ -74,11 +74,11 @@ TEST_ALONE("places changed in C are seen in Lua") {
   lua_getglobal(L, "list");
   luc_module *list = luc_module_retain(ctx, luc_lua_to_module(L, -1)), *a = make(ctx, "Linear");
   lua_settop(L, 0);
-  CHECK_EQ(luc_module_insert(ctx, list, 0, a), LUC_OK);
+  CHECK_OK(luc_module_insert(ctx, list, 0, a));
   run(L, "assert(#list == 4 and list[3] == tanh and list['2'] == tanh)"
          "assert(nn.isinstance(list[1], nn.Linear) and nn.isinstance(list[-1], nn.GELU))");
-  CHECK_EQ(luc_module_pop(ctx, list, 0, NULL), LUC_OK);
-  CHECK_EQ(luc_module_pop(ctx, list, 0, NULL), LUC_OK);
+  CHECK_OK(luc_module_pop(ctx, list, 0, NULL));
+  CHECK_OK(luc_module_pop(ctx, list, 0, NULL));
   run(L, "tanh = nil");
   collect(L);
   run(L, "assert(#list == 2 and list[1].tag[1] == 7 and list['2'] == nil and list['3'] == nil)");
@@ -88,10 +88,10 @@ TEST_ALONE("places changed in C are seen in Lua") {
   luc_lua_push_module(L, params);
   lua_setglobal(L, "params");
   luc_tensor *t = ones(ctx);
-  CHECK_EQ(luc_module_append_parameter(ctx, params, t), LUC_OK);
+  CHECK_OK(luc_module_append_parameter(ctx, params, t));
   run(L, "assert(#params == 1 and params[1]:sum():item() == 2 and params[1] == params[-1])");
   run(L, "params:append(5); assert(#params == 2 and params[2] == 5)");
-  CHECK_EQ(luc_module_append_parameter(ctx, params, t), LUC_OK);
+  CHECK_OK(luc_module_append_parameter(ctx, params, t));
   run(L, "assert(#params == 3 and params[3].requires_grad)");
   luc_tensor_release(ctx, t);
   luc_module_release(ctx, a);
@@ -127,12 +127,11 @@ TEST_ALONE("a host calls a module written in Lua, with hooks of both") {
   run(L, "net, twice, m = nil, m, nil");
   int calls = 0;
   uint64_t id;
-  CHECK_EQ(luc_module_register_forward_hook(ctx, luc_module_child_at(net, 1), add_one, &calls, NULL,
-                                            0, &id),
-           LUC_OK);
+  CHECK_OK(luc_module_register_forward_hook(ctx, luc_module_child_at(net, 1), add_one, &calls, NULL,
+                                            0, &id));
   collect(L);
   luc_tensor *x = ones(ctx), *y = NULL;
-  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_EQ(calls, 1);
   CHECK_NEAR(((float *)luc_tensor_data(y))[1], 4, 0); /* 2x, + x by Lua's hook, + 1 by C's */
   luc_tensor_release(ctx, y);
@@ -140,7 +139,7 @@ TEST_ALONE("a host calls a module written in Lua, with hooks of both") {
   CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_ERR_CALLBACK);
   CHECK(luc_module_remove_hook(ctx, luc_module_child_at(net, 1), id));
   run(L, "twice.fail = nil");
-  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_EQ(calls, 1);
   LUC_RELEASE(ctx, y, x);
   luc_module_release(ctx, net);
@@ -170,12 +169,10 @@ TEST_ALONE("backward hooks of C and of Lua follow each other, on layers of both"
   int calls = 0;
   uint64_t id, all;
   for (int i = 0; i < 2; i++)
-    CHECK_EQ(luc_module_register_backward_hook(ctx, luc_module_child_at(net, i),
-                                               LUC_HOOK_FULL_BACKWARD, twice, &calls, NULL, 0, &id),
-             LUC_OK);
-  CHECK_EQ(luc_module_register_backward_hook(ctx, NULL, LUC_HOOK_FULL_BACKWARD, twice, &calls, NULL,
-                                             0, &all),
-           LUC_OK);
+    CHECK_OK(luc_module_register_backward_hook(
+        ctx, luc_module_child_at(net, i), LUC_HOOK_FULL_BACKWARD, twice, &calls, NULL, 0, &id));
+  CHECK_OK(luc_module_register_backward_hook(ctx, NULL, LUC_HOOK_FULL_BACKWARD, twice, &calls, NULL,
+                                             0, &all));
   run(L, "x = lucerna.zeros(1, {requires_grad = true}) net(x):backward() "
          /* each module: all's doubling, Lua's look, its own doubling */
          "assert(seen[1] == 6 and seen[2] == 24 and seen[3] == 96, table.concat(seen, ' ')) "
@@ -199,7 +196,7 @@ TEST_ALONE("a module of Lua's that a host holds keeps its class and fields") {
   run(L, "held = nil");
   collect(L);
   luc_tensor *x = ones(ctx), *y = NULL;
-  CHECK_EQ(luc_module_call1(ctx, m, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, m, x, &y));
   CHECK_NEAR(((float *)luc_tensor_data(y))[0], 3, 0);
   luc_lua_push_module(L, m);
   lua_setglobal(L, "held");
@@ -216,13 +213,13 @@ TEST_ALONE("a host copies a module of Lua's with its fields and hooks") {
          "held = C(); held.k = 3; held:register_forward_hook(function(_, _, y) return y + 1 end)");
   lua_getglobal(L, "held");
   luc_module *m = luc_lua_to_module(L, -1), *copy = NULL;
-  CHECK_EQ(luc_module_clone(ctx, m, &copy), LUC_OK);
+  CHECK_OK(luc_module_clone(ctx, m, &copy));
   CHECK(copy != m);
   run(L, "held.k = 5; held = nil");
   lua_settop(L, 0);
   collect(L);
   luc_tensor *x = ones(ctx), *y = NULL;
-  CHECK_EQ(luc_module_call1(ctx, copy, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, copy, x, &y));
   CHECK_NEAR(((float *)luc_tensor_data(y))[0], 4, 0);
   luc_lua_push_module(L, copy);
   lua_setglobal(L, "held");
@@ -239,7 +236,7 @@ TEST_ALONE("what a host still holds when the state closes is freed with it") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   luc_module *net = make(ctx, "Sequential"), *l = make(ctx, "Linear");
-  CHECK_EQ(luc_module_append(ctx, net, l), LUC_OK);
+  CHECK_OK(luc_module_append(ctx, net, l));
   luc_lua_push_module(L, net);
   lua_settop(L, 0);
   close_state(L);
@@ -399,21 +396,21 @@ TEST_ALONE("a host saves and loads a tree that overrides in Lua") {
   luc_state_dict *sd = NULL;
   luc_tensor *t;
   luc_names missing = {0}, unexpected = {0};
-  CHECK_EQ(luc_module_state_dict(ctx, net, "n.", false, &sd), LUC_OK);
+  CHECK_OK(luc_module_state_dict(ctx, net, "n.", false, &sd));
   CHECK_EQ(luc_state_dict_count(sd), 3);
   CHECK_STR(luc_state_dict_entry(sd, 2, &t), "n.1.odd");
   CHECK_NEAR(*(float *)luc_tensor_data(t), 2, 0);
   CHECK_EQ(luc_state_dict_version(sd, "n.1"), 1);
   luc_state_dict_free(ctx, sd);
-  CHECK_EQ(luc_module_state_dict(ctx, net, NULL, false, &sd), LUC_OK);
+  CHECK_OK(luc_module_state_dict(ctx, net, NULL, false, &sd));
   *(float *)luc_tensor_data(luc_state_dict_get(sd, "1.odd")) = 10;
   run(L, "net[2].fail = {}");
   CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_ERR_CALLBACK);
   run(L, "assert(net[2].w:item() == 1); net[2].fail = nil");
-  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+  CHECK_OK(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL));
   run(L, "assert(net[2].w:item() == 5)");
   CHECK(luc_state_dict_remove(ctx, sd, "0.bias"));
-  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, 0, &missing, &unexpected), LUC_OK);
+  CHECK_OK(luc_module_load_state_dict(ctx, net, sd, 0, &missing, &unexpected));
   CHECK_EQ(missing.n, 1);
   CHECK_STR(missing.items[0], "0.bias");
   CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_ERR_CALLBACK);
@@ -453,9 +450,8 @@ TEST_ALONE("hooks of C code run in trees that Lua goes through") {
   edits e = {0};
   uint64_t id;
   for (int event = 0; event < LUC_STATE_EVENTS; event++)
-    CHECK_EQ(luc_module_register_state_hook(ctx, luc_module_child_at(net, 0),
-                                            (luc_state_event)event, edit_state, &e, NULL, &id),
-             LUC_OK);
+    CHECK_OK(luc_module_register_state_hook(ctx, luc_module_child_at(net, 0),
+                                            (luc_state_event)event, edit_state, &e, NULL, &id));
   run(L, "keys = {} sd = net:state_dict() for key in pairs(sd) do keys[#keys + 1] = key end "
          "assert(table.concat(keys, ' ') == '0.weight 0.more 1.odd')");
   CHECK_EQ(e.calls, 2);

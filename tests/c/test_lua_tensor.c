@@ -117,9 +117,8 @@ static float host[4] = {1, 2, 3, 4};
 static luc_tensor *wrapped(lua_State *L) {
   luc_tensor *t = NULL;
   released = 0;
-  CHECK_EQ(luc_tensor_wrap(luc_lua_context(L), LUC_FLOAT32, 1, (int64_t[]){4}, NULL, host,
-                           count_release, host, &t),
-           LUC_OK);
+  CHECK_OK(luc_tensor_wrap(luc_lua_context(L), LUC_FLOAT32, 1, (int64_t[]){4}, NULL, host,
+                           count_release, host, &t));
   return t;
 }
 
@@ -224,7 +223,7 @@ TEST("hooks and functions of Lua's run when a host goes backward") {
          "x:register_hook(function(g) seen = seen + 1; return g * 2 end)");
   lua_getglobal(L, "y");
   luc_tensor *y = luc_lua_to_tensor(L, -1);
-  CHECK_EQ(luc_tensor_backward(luc_lua_context(L), &y, 1, NULL, 0), LUC_OK);
+  CHECK_OK(luc_tensor_backward(luc_lua_context(L), &y, 1, NULL, 0));
   run(L, "assert(seen == 1 and x.grad:equal(lucerna.tensor {6.0, 6}))"
          "x:register_hook(function() error('not today') end); y = (x * 3):sum()");
   lua_getglobal(L, "y");

@@ -31,14 +31,14 @@ static luc_tensor *new_tensor(luc_context *ctx) {
   int64_t two = 2;
   float data[2] = {1, 2};
   luc_tensor *t = NULL;
-  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, &two, data, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_FLOAT32, 1, &two, data, &t));
   return t;
 }
 
 static luc_module *new_linear(luc_context *ctx) {
   luc_value args[2] = {LUC_VALUE_INT(2), LUC_VALUE_INT(2)};
   luc_module *m = NULL;
-  CHECK_EQ(luc_module_new(ctx, "Linear", args, 2, &m), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Linear", args, 2, &m));
   return m;
 }
 
@@ -80,7 +80,7 @@ TEST("tensors are refused") {
   CHECK_EQ(luc_tensor_item(ctx, NULL, &d), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "luc_tensor_item: needs t && out (got NULL)");
   luc_tensor *shapeless;
-  CHECK_EQ(luc_tensor_uninitialized(ctx, f32, &shapeless), LUC_OK);
+  CHECK_OK(luc_tensor_uninitialized(ctx, f32, &shapeless));
   CHECK_REFUSED(ROW(luc_tensor_materialize(ctx, NULL, f32, 1, &one)),
                 ROW(luc_tensor_materialize(ctx, shapeless, f32, 1, NULL)),
                 ROW(luc_tensor_materialize(ctx, shapeless, none, 1, &one)));
@@ -124,7 +124,7 @@ TEST("gradients") {
   bool b;
   luc_function f = {.name = "F", .backward = see_node}, nameless = {.backward = see_node},
                forward = {.name = "F"};
-  CHECK_EQ(luc_tensor_set_requires_grad(ctx, t, true), LUC_OK);
+  CHECK_OK(luc_tensor_set_requires_grad(ctx, t, true));
   CHECK_REFUSED(ROW(luc_tensor_set_requires_grad(ctx, NULL, true)),
                 ROW(luc_tensor_set_grad(ctx, NULL, t)), ROW(luc_tensor_detach_(ctx, NULL)),
                 ROW(luc_tensor_detach(ctx, NULL, &out)), ROW(luc_tensor_detach(ctx, t, NULL)),
@@ -278,21 +278,19 @@ TEST("hooks that say they gave more than there is room for") {
   int counts[2] = {LUC_MAX_OUTPUTS + 1, -1}, many = LUC_HOOK_GRADS + 1;
   uint64_t id;
   for (int i = 0; i < 2; i++) {
-    CHECK_EQ(luc_module_register_forward_hook(ctx, m, count_before, &counts[i], NULL, 0, &id),
-             LUC_OK);
+    CHECK_OK(luc_module_register_forward_hook(ctx, m, count_before, &counts[i], NULL, 0, &id));
     CHECK_REFUSED(ROW(luc_module_call1(ctx, m, t, &y)));
     CHECK(luc_module_remove_hook(ctx, m, id));
   }
   CHECK_STR(luc_message(ctx), "in Linear: Linear: a hook may give at most 4 values (got -1)");
-  CHECK_EQ(luc_module_register_pre_hook(ctx, m, count_before, &counts[0], NULL, 0, &id), LUC_OK);
+  CHECK_OK(luc_module_register_pre_hook(ctx, m, count_before, &counts[0], NULL, 0, &id));
   CHECK_REFUSED(ROW(luc_module_call1(ctx, m, t, &y)));
   CHECK(luc_module_remove_hook(ctx, m, id));
-  CHECK_EQ(luc_tensor_set_requires_grad(ctx, t, true), LUC_OK);
+  CHECK_OK(luc_tensor_set_requires_grad(ctx, t, true));
   for (luc_hook_kind kind = LUC_HOOK_FULL_BACKWARD_PRE; kind <= LUC_HOOK_FULL_BACKWARD; kind++) {
-    CHECK_EQ(luc_module_register_backward_hook(ctx, m, kind, count_backward, &many, NULL, 0, &id),
-             LUC_OK);
-    CHECK_EQ(luc_module_call1(ctx, m, t, &y), LUC_OK);
-    CHECK_EQ(luc_tensor_detach(ctx, y, &z), LUC_OK);
+    CHECK_OK(luc_module_register_backward_hook(ctx, m, kind, count_backward, &many, NULL, 0, &id));
+    CHECK_OK(luc_module_call1(ctx, m, t, &y));
+    CHECK_OK(luc_tensor_detach(ctx, y, &z));
     CHECK_REFUSED(ROW(luc_tensor_backward(ctx, &y, 1, &z, 0)));
     CHECK(luc_module_remove_hook(ctx, m, id));
     luc_tensor_release(ctx, y);
@@ -307,7 +305,7 @@ TEST("state dicts") {
   luc_module *m = new_linear(ctx);
   luc_state_dict *sd, *out;
   luc_names names = {0};
-  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
+  CHECK_OK(luc_state_dict_new(ctx, &sd));
   CHECK_REFUSED(ROW(luc_module_state_dict(ctx, NULL, NULL, true, &out)),
                 ROW(luc_module_state_dict(ctx, m, NULL, true, NULL)),
                 ROW(luc_state_dict_new(ctx, NULL)), ROW(luc_state_dict_set(ctx, NULL, "w", t)),
@@ -321,9 +319,9 @@ TEST("state dicts") {
                 ROW(luc_names_add(ctx, NULL, "w")), ROW(luc_names_add(ctx, &names, NULL)),
                 ROW(luc_module_load_state_dict(ctx, NULL, sd, 0, NULL, NULL)),
                 ROW(luc_module_load_state_dict(ctx, m, NULL, 0, NULL, NULL)));
-  CHECK_EQ(luc_state_dict_set(ctx, sd, "w", t), LUC_OK);
+  CHECK_OK(luc_state_dict_set(ctx, sd, "w", t));
   CHECK_STR(luc_state_dict_entry(sd, 0, NULL), "w");
-  CHECK_EQ(luc_state_dict_set_version(ctx, sd, "a", 1), LUC_OK);
+  CHECK_OK(luc_state_dict_set_version(ctx, sd, "a", 1));
   CHECK_STR(luc_state_dict_version_at(sd, 0, NULL), "a");
   CHECK(!luc_state_dict_count(NULL) && !luc_state_dict_entry(NULL, 0, NULL));
   CHECK(!luc_state_dict_get(NULL, "w") && !luc_state_dict_get(sd, NULL));
@@ -341,7 +339,7 @@ TEST("state dicts") {
 TEST("optimizers") {
   luc_tensor *t = new_tensor(ctx), *copy;
   luc_optimizer *o, *out;
-  CHECK_EQ(luc_optimizer_new(ctx, "Adam", &o), LUC_OK);
+  CHECK_OK(luc_optimizer_new(ctx, "Adam", &o));
   CHECK_REFUSED(ROW(luc_optimizer_new(ctx, NULL, &out)), ROW(luc_optimizer_new(ctx, "SGD", NULL)),
                 ROW(luc_optimizer_add_group(ctx, NULL, &t, 1, NULL)),
                 ROW(luc_optimizer_add_group(ctx, o, NULL, 1, NULL)),
@@ -377,7 +375,7 @@ TEST("files") {
   luc_target to = {.write = keep_nothing}, nowhere = {0};
   luc_named_tensor good = {"t", t}, empty = {"t", NULL}, nameless = {NULL, t};
   luc_named_text text = {"k", NULL};
-  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
+  CHECK_OK(luc_state_dict_new(ctx, &sd));
   CHECK_REFUSED(ROW(luc_load(ctx, NULL, &loaded)), ROW(luc_load(ctx, "f", NULL)),
                 ROW(luc_load_bytes(ctx, NULL, 8, &loaded)), ROW(luc_load_bytes(ctx, "f", 1, NULL)),
                 ROW(luc_save(ctx, NULL, sd)), ROW(luc_save(ctx, "f", NULL)),
@@ -411,8 +409,8 @@ TEST("other libraries' tensors") {
   luc_tensor *t = new_tensor(ctx), *out;
   DLManagedTensor *plain, *exported;
   DLManagedTensorVersioned *versioned, *exported_versioned;
-  CHECK_EQ(luc_tensor_to_dlpack(ctx, t, &plain), LUC_OK);
-  CHECK_EQ(luc_tensor_to_dlpack_versioned(ctx, t, &versioned), LUC_OK);
+  CHECK_OK(luc_tensor_to_dlpack(ctx, t, &plain));
+  CHECK_OK(luc_tensor_to_dlpack_versioned(ctx, t, &versioned));
   CHECK_REFUSED(ROW(luc_tensor_to_dlpack(ctx, NULL, &exported)),
                 ROW(luc_tensor_to_dlpack(ctx, t, NULL)),
                 ROW(luc_tensor_to_dlpack_versioned(ctx, NULL, &exported_versioned)),

@@ -13,7 +13,7 @@ static luc_module *make(luc_context *ctx, const char *name, int a, int b) {
 
 /* Adds a child and gives the test's reference away. */
 static luc_module *add(luc_context *ctx, luc_module *m, luc_module *child) {
-  CHECK_EQ(luc_module_append(ctx, m, child), LUC_OK);
+  CHECK_OK(luc_module_append(ctx, m, child));
   luc_module_release(ctx, child);
   return child;
 }
@@ -29,8 +29,8 @@ static luc_module *mlp(luc_context *ctx) {
 static luc_tensor *ones(luc_context *ctx, int64_t n, int64_t m) {
   int64_t sizes[2] = {n, m};
   luc_tensor *t = NULL;
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT32, 2, sizes, &t), LUC_OK);
-  CHECK_EQ(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, 2, sizes, &t));
+  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}));
   return t;
 }
 
@@ -51,7 +51,7 @@ TEST("a layer knows its constructor's arguments and has its parameters") {
 TEST("a chain runs its children") {
   luc_module *net = mlp(ctx);
   luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
-  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_EQ(luc_tensor_sizes(y)[0], 5);
   CHECK_EQ(luc_tensor_sizes(y)[1], 2);
   CHECK(luc_tensor_requires_grad(y));
@@ -65,20 +65,19 @@ TEST("a chain runs its children") {
 
 TEST("named members come in order, once, under their first name") {
   luc_module *net = mlp(ctx);
-  CHECK_EQ(luc_module_add_module(ctx, net, "again", luc_module_child_at(net, 0)), LUC_OK);
+  CHECK_OK(luc_module_add_module(ctx, net, "again", luc_module_child_at(net, 0)));
   luc_members list;
-  CHECK_EQ(luc_module_members(ctx, net, LUC_MEMBERS_PARAMETERS, "net", 0, &list), LUC_OK);
+  CHECK_OK(luc_module_members(ctx, net, LUC_MEMBERS_PARAMETERS, "net", 0, &list));
   CHECK_EQ(list.n, 4);
   CHECK_STR(list.items[0].name, "net.0.weight");
   CHECK_STR(list.items[3].name, "net.2.bias");
   luc_members_free(ctx, &list);
-  CHECK_EQ(
-      luc_module_members(ctx, net, LUC_MEMBERS_PARAMETERS, NULL, LUC_MEMBERS_DUPLICATES, &list),
-      LUC_OK);
+  CHECK_OK(
+      luc_module_members(ctx, net, LUC_MEMBERS_PARAMETERS, NULL, LUC_MEMBERS_DUPLICATES, &list));
   CHECK_EQ(list.n, 6);
   CHECK_STR(list.items[4].name, "again.weight");
   luc_members_free(ctx, &list);
-  CHECK_EQ(luc_module_members(ctx, net, LUC_MEMBERS_MODULES, NULL, 0, &list), LUC_OK);
+  CHECK_OK(luc_module_members(ctx, net, LUC_MEMBERS_MODULES, NULL, 0, &list));
   CHECK_EQ(list.n, 4);
   CHECK_STR(list.items[0].name, "");
   CHECK_STR(list.items[2].name, "1");
@@ -93,7 +92,7 @@ TEST("names are checked as PyTorch checks them") {
   CHECK_EQ(luc_module_add_module(ctx, l, "", other), LUC_ERR_VALUE);
   CHECK_EQ(luc_module_add_module(ctx, l, "weight", other), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "attribute 'weight' already exists");
-  CHECK_EQ(luc_module_add_module(ctx, l, "act", other), LUC_OK);
+  CHECK_OK(luc_module_add_module(ctx, l, "act", other));
   CHECK_EQ(luc_module_add_module(ctx, other, "up", l), LUC_ERR_VALUE);
   CHECK_EQ(luc_module_add_module(ctx, l, "self", l), LUC_ERR_VALUE);
   luc_module_release(ctx, other);
@@ -109,9 +108,9 @@ TEST("a million levels are called, walked and freed without recursion") {
     m = outer;
   }
   luc_tensor *x = ones(ctx, 1, 1), *y = NULL;
-  CHECK_EQ(luc_module_call1(ctx, m, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, m, x, &y));
   CHECK(y == x);
-  CHECK_EQ(luc_module_train(ctx, m, false), LUC_OK);
+  CHECK_OK(luc_module_train(ctx, m, false));
   LUC_RELEASE(ctx, x, y);
   luc_module_release(ctx, m);
 }
@@ -168,19 +167,18 @@ TEST("hooks run, see arguments and outputs, and can be removed") {
   luc_module *net = mlp(ctx);
   int counts[3] = {0};
   uint64_t id, inner;
-  CHECK_EQ(luc_module_register_forward_hook(ctx, net, count_hook, counts, NULL, 0, &id), LUC_OK);
-  CHECK_EQ(luc_module_register_forward_hook(ctx, luc_module_child_at(net, 1), count_hook, counts,
-                                            NULL, LUC_HOOK_ALWAYS_CALL, &inner),
-           LUC_OK);
+  CHECK_OK(luc_module_register_forward_hook(ctx, net, count_hook, counts, NULL, 0, &id));
+  CHECK_OK(luc_module_register_forward_hook(ctx, luc_module_child_at(net, 1), count_hook, counts,
+                                            NULL, LUC_HOOK_ALWAYS_CALL, &inner));
   luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
-  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_EQ(counts[0], 2);
   CHECK_EQ(counts[1], 2);
   CHECK_EQ(counts[2], 2);
   luc_tensor_release(ctx, y);
   CHECK(luc_module_remove_hook(ctx, net, id));
   CHECK(!luc_module_remove_hook(ctx, net, id));
-  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_EQ(counts[0], 3);
   LUC_RELEASE(ctx, y, x);
   luc_module_release(ctx, net);
@@ -202,19 +200,17 @@ TEST("a hook that fails says why and where, and those that are always called run
   luc_module *net = mlp(ctx), *child = luc_module_child_at(net, 1);
   int before[3] = {0}, after[3] = {0};
   uint64_t id;
-  CHECK_EQ(luc_module_register_forward_hook(ctx, child, count_hook, before, NULL,
-                                            LUC_HOOK_ALWAYS_CALL, &id),
-           LUC_OK);
-  CHECK_EQ(luc_module_register_forward_hook(ctx, child, failing_hook, NULL, NULL, 0, &id), LUC_OK);
-  CHECK_EQ(luc_module_register_forward_hook(ctx, child, count_hook, after, NULL,
-                                            LUC_HOOK_ALWAYS_CALL, &id),
-           LUC_OK);
+  CHECK_OK(luc_module_register_forward_hook(ctx, child, count_hook, before, NULL,
+                                            LUC_HOOK_ALWAYS_CALL, &id));
+  CHECK_OK(luc_module_register_forward_hook(ctx, child, failing_hook, NULL, NULL, 0, &id));
+  CHECK_OK(luc_module_register_forward_hook(ctx, child, count_hook, after, NULL,
+                                            LUC_HOOK_ALWAYS_CALL, &id));
   luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
   CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "in 1 (ReLU): not today");
   CHECK_EQ(before[0], 1);
   CHECK_EQ(after[0], 1);
-  CHECK_EQ(luc_module_register_pre_hook(ctx, child, failing_pre_hook, NULL, NULL, 0, &id), LUC_OK);
+  CHECK_OK(luc_module_register_pre_hook(ctx, child, failing_pre_hook, NULL, NULL, 0, &id));
   CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "in 1 (ReLU): not yet");
   CHECK_EQ(before[0], 2);
@@ -228,7 +224,7 @@ TEST("a hook that fails says why and where, and those that are always called run
 static const char *children_of(luc_context *ctx, luc_module *m) {
   static char text[256];
   luc_members list = {0};
-  CHECK_EQ(luc_module_members(ctx, m, LUC_MEMBERS_CHILDREN, NULL, 0, &list), LUC_OK);
+  CHECK_OK(luc_module_members(ctx, m, LUC_MEMBERS_CHILDREN, NULL, 0, &list));
   text[0] = '\0';
   for (size_t i = 0; i < list.n; i++)
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%s", i > 0 ? " " : "",
@@ -239,7 +235,7 @@ static const char *children_of(luc_context *ctx, luc_module *m) {
 
 static void insert(luc_context *ctx, luc_module *m, int position, const char *name) {
   luc_module *child = make(ctx, name, 0, 0);
-  CHECK_EQ(luc_module_insert(ctx, m, position, child), LUC_OK);
+  CHECK_OK(luc_module_insert(ctx, m, position, child));
   luc_module_release(ctx, child);
 }
 
@@ -250,12 +246,12 @@ TEST("lists of modules are changed by position") {
   insert(ctx, net, 1, "GELU");
   CHECK_STR(children_of(ctx, net), "0=Tanh 1=GELU 2=ReLU");
   named = make(ctx, "Sigmoid", 0, 0);
-  CHECK_EQ(luc_module_add_module(ctx, net, "last", named), LUC_OK);
+  CHECK_OK(luc_module_add_module(ctx, net, "last", named));
   insert(ctx, net, 1, "Identity");
   CHECK_STR(children_of(ctx, net), "0=Tanh 1=Identity 2=GELU 3=ReLU last=Sigmoid");
-  CHECK_EQ(luc_module_pop(ctx, net, 0, &popped), LUC_OK);
+  CHECK_OK(luc_module_pop(ctx, net, 0, &popped));
   CHECK_STR(luc_module_class_name(popped), "Tanh");
-  CHECK_EQ(luc_module_pop(ctx, net, 0, NULL), LUC_OK);
+  CHECK_OK(luc_module_pop(ctx, net, 0, NULL));
   CHECK_STR(children_of(ctx, net), "0=GELU 1=ReLU 2=Sigmoid");
   CHECK_EQ(luc_module_pop(ctx, net, 3, NULL), LUC_ERR_INDEX);
   CHECK_EQ(luc_module_insert(ctx, net, 4, popped), LUC_ERR_INDEX);
@@ -269,15 +265,15 @@ TEST("lists of modules are changed by position") {
 TEST("lists of parameters take tensors") {
   luc_module *list = make(ctx, "ParameterList", 0, 0), *net = make(ctx, "Sequential", 0, 0);
   luc_tensor *t = ones(ctx, 2, 3), *p = NULL;
-  CHECK_EQ(luc_parameter_new(ctx, t, false, &p), LUC_OK);
-  CHECK_EQ(luc_module_append_parameter(ctx, list, t), LUC_OK);
-  CHECK_EQ(luc_module_append_parameter(ctx, list, p), LUC_OK);
+  CHECK_OK(luc_parameter_new(ctx, t, false, &p));
+  CHECK_OK(luc_module_append_parameter(ctx, list, t));
+  CHECK_OK(luc_module_append_parameter(ctx, list, p));
   CHECK(luc_tensor_requires_grad(luc_module_tensor(list, "0")));
   CHECK(luc_module_tensor(list, "1") == p);
   add(ctx, net, luc_module_retain(ctx, list));
   char *text = NULL;
   size_t size;
-  CHECK_EQ(luc_module_text(ctx, net, &text, &size), LUC_OK);
+  CHECK_OK(luc_module_text(ctx, net, &text, &size));
   CHECK_STR(text, "Sequential(\n  (0): ParameterList(\n"
                   "      (0): Parameter containing: [torch.float32 of size 2x3]\n"
                   "      (1): Parameter containing: [torch.float32 of size 2x3]\n  )\n)");
@@ -297,8 +293,8 @@ TEST("what a failed call left NULL is an error to use, not a crash") {
   luc_module *m, *list;
   luc_tensor *p;
   luc_outputs out;
-  CHECK_EQ(luc_module_new(ctx, "Linear", args, 2, &m), LUC_OK);
-  CHECK_EQ(luc_module_new(ctx, "ParameterList", NULL, 0, &list), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Linear", args, 2, &m));
+  CHECK_OK(luc_module_new(ctx, "ParameterList", NULL, 0, &list));
   CHECK(luc_module_retain(ctx, NULL) == NULL);
   CHECK_EQ(luc_module_call1(ctx, NULL, NULL, &p), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "luc_module_call: needs m && (args || nargs == 0) (got NULL)");
@@ -325,19 +321,19 @@ static luc_status keep(luc_context *ctx, void *ud, luc_module *m, const luc_valu
 TEST("hooks need a function and no place for their id") {
   luc_module *m;
   CHECK(!luc_module_remove_hook(ctx, NULL, 1));
-  CHECK_EQ(luc_module_new(ctx, "ReLU", NULL, 0, &m), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "ReLU", NULL, 0, &m));
   CHECK_EQ(luc_module_register_forward_hook(ctx, m, NULL, NULL, NULL, 0, NULL), LUC_ERR_VALUE);
   CHECK_EQ(luc_module_register_state_hook(ctx, m, LUC_STATE_SAVE_AFTER, NULL, NULL, NULL, NULL),
            LUC_ERR_VALUE);
   CHECK_EQ(luc_register_registration_hook(ctx, (luc_member_kind)9, NULL, NULL, NULL, NULL),
            LUC_ERR_VALUE);
-  CHECK_EQ(luc_module_register_forward_hook(ctx, m, keep, NULL, NULL, 0, NULL), LUC_OK);
+  CHECK_OK(luc_module_register_forward_hook(ctx, m, keep, NULL, NULL, 0, NULL));
   luc_module_release(ctx, m);
 }
 
 TEST("a state dict has no value that is NULL") {
   luc_state_dict *sd;
-  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
+  CHECK_OK(luc_state_dict_new(ctx, &sd));
   CHECK_EQ(luc_state_dict_set(ctx, sd, "weight", NULL), LUC_ERR_VALUE);
   CHECK_EQ(luc_state_dict_count(sd), 0);
   luc_state_dict_free(ctx, sd);

@@ -7,9 +7,9 @@
 static luc_tensor *ones(luc_context *ctx, int64_t n, int64_t m, bool grad) {
   int64_t sizes[2] = {n, m};
   luc_tensor *t = NULL;
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT32, 2, sizes, &t), LUC_OK);
-  CHECK_EQ(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}), LUC_OK);
-  CHECK_EQ(luc_tensor_set_requires_grad(ctx, t, grad), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, 2, sizes, &t));
+  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}));
+  CHECK_OK(luc_tensor_set_requires_grad(ctx, t, grad));
   return t;
 }
 
@@ -78,11 +78,11 @@ TEST("backward hooks see and replace gradients") {
   luc_module *m;
   uint64_t pre, full;
   record r = {.returns = 1};
-  CHECK_EQ(luc_module_new(ctx, "Tanh", NULL, 0, &m), LUC_OK);
-  CHECK_EQ(hook(ctx, m, LUC_HOOK_FULL_BACKWARD_PRE, pre_hook, &r, &pre), LUC_OK);
-  CHECK_EQ(hook(ctx, m, LUC_HOOK_FULL_BACKWARD, full_hook, &r, &full), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Tanh", NULL, 0, &m));
+  CHECK_OK(hook(ctx, m, LUC_HOOK_FULL_BACKWARD_PRE, pre_hook, &r, &pre));
+  CHECK_OK(hook(ctx, m, LUC_HOOK_FULL_BACKWARD, full_hook, &r, &full));
   luc_tensor *x = ones(ctx, 2, 2, true);
-  CHECK_EQ(run(ctx, m, x), LUC_OK);
+  CHECK_OK(run(ctx, m, x));
   float slope = 1 - 0.76159416f * 0.76159416f;
   CHECK_EQ(r.pre, 1);
   CHECK_EQ(r.full, 1);
@@ -108,13 +108,13 @@ TEST("a graph keeps hooks and module until it is gone") {
   uint64_t id;
   record r = {.returns = 1};
   luc_tensor *x = ones(ctx, 1, 1, true), *y, *g = ones(ctx, 1, 1, false);
-  CHECK_EQ(luc_module_new(ctx, "ReLU", NULL, 0, &m), LUC_OK);
-  CHECK_EQ(hook(ctx, m, LUC_HOOK_FULL_BACKWARD, full_hook, &r, &id), LUC_OK);
-  CHECK_EQ(luc_module_call1(ctx, m, x, &y), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "ReLU", NULL, 0, &m));
+  CHECK_OK(hook(ctx, m, LUC_HOOK_FULL_BACKWARD, full_hook, &r, &id));
+  CHECK_OK(luc_module_call1(ctx, m, x, &y));
   CHECK(luc_module_remove_hook(ctx, m, id));
   luc_module_release(ctx, m);
   CHECK_EQ(r.freed, 0);
-  CHECK_EQ(luc_tensor_backward(ctx, &y, 1, &g, 0), LUC_OK);
+  CHECK_OK(luc_tensor_backward(ctx, &y, 1, &g, 0));
   CHECK_EQ(r.full, 1);
   CHECK_EQ(r.freed, 1); /* the pass has released the graph */
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 2, 0);
@@ -125,19 +125,19 @@ TEST("hooks of every module come first, and the old kind sees the last operator"
   luc_module *net, *m;
   uint64_t id, own;
   record all = {0}, one = {0};
-  CHECK_EQ(luc_module_new(ctx, "Sequential", NULL, 0, &net), LUC_OK);
-  CHECK_EQ(luc_module_new(ctx, "Sigmoid", NULL, 0, &m), LUC_OK);
-  CHECK_EQ(luc_module_append(ctx, net, m), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Sequential", NULL, 0, &net));
+  CHECK_OK(luc_module_new(ctx, "Sigmoid", NULL, 0, &m));
+  CHECK_OK(luc_module_append(ctx, net, m));
   luc_tensor *x = ones(ctx, 1, 1, true);
-  CHECK_EQ(hook(ctx, NULL, LUC_HOOK_FULL_BACKWARD, full_hook, &all, &id), LUC_OK);
-  CHECK_EQ(hook(ctx, m, LUC_HOOK_BACKWARD, old_hook, &one, &own), LUC_OK);
-  CHECK_EQ(run(ctx, net, x), LUC_OK);
+  CHECK_OK(hook(ctx, NULL, LUC_HOOK_FULL_BACKWARD, full_hook, &all, &id));
+  CHECK_OK(hook(ctx, m, LUC_HOOK_BACKWARD, old_hook, &one, &own));
+  CHECK_OK(run(ctx, net, x));
   CHECK_EQ(all.full, 2);
   CHECK_EQ(one.old, 1);
   CHECK_NEAR(one.grad_output, 1, 0);
   CHECK(luc_module_remove_hook(ctx, NULL, id));
   CHECK(!luc_module_remove_hook(ctx, NULL, id));
-  CHECK_EQ(run(ctx, net, x), LUC_OK);
+  CHECK_OK(run(ctx, net, x));
   CHECK_EQ(all.full, 2);
   CHECK_EQ(one.old, 2);
   CHECK_EQ(hook(ctx, NULL, LUC_HOOK_BACKWARD, old_hook, &all, &id), LUC_ERR_STATE);

@@ -11,8 +11,8 @@
 static luc_tensor *filled(luc_context *ctx, int64_t n, int64_t m, double value) {
   int64_t sizes[2] = {n, m};
   luc_tensor *t = NULL;
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT32, m > 0 ? 2 : 1, sizes, &t), LUC_OK);
-  CHECK_EQ(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_FLOAT, {.f = value}}), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, m > 0 ? 2 : 1, sizes, &t));
+  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_FLOAT, {.f = value}}));
   return t;
 }
 
@@ -28,9 +28,9 @@ static luc_status add_linear(luc_context *ctx, luc_module *net, int in, int out)
 /* Sequential(Linear(3, 4), Linear(4, 2)) */
 static luc_module *make(luc_context *ctx) {
   luc_module *net = NULL;
-  CHECK_EQ(luc_module_new(ctx, "Sequential", NULL, 0, &net), LUC_OK);
-  CHECK_EQ(add_linear(ctx, net, 3, 4), LUC_OK);
-  CHECK_EQ(add_linear(ctx, net, 4, 2), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Sequential", NULL, 0, &net));
+  CHECK_OK(add_linear(ctx, net, 3, 4));
+  CHECK_OK(add_linear(ctx, net, 4, 2));
   return net;
 }
 
@@ -42,7 +42,7 @@ TEST("a state is saved from one tree and loaded into another") {
   luc_module *a = make(ctx), *b = make(ctx);
   luc_state_dict *sd = NULL;
   luc_tensor *t;
-  CHECK_EQ(luc_module_state_dict(ctx, a, NULL, false, &sd), LUC_OK);
+  CHECK_OK(luc_module_state_dict(ctx, a, NULL, false, &sd));
   CHECK_EQ(luc_state_dict_count(sd), 4);
   CHECK_STR(luc_state_dict_entry(sd, 3, &t), "1.bias");
   CHECK(!luc_tensor_requires_grad(t));
@@ -50,10 +50,10 @@ TEST("a state is saved from one tree and loaded into another") {
   CHECK_EQ(luc_state_dict_version(sd, "1"), 1);
   CHECK_EQ(luc_state_dict_version(sd, "2"), -1);
   CHECK(data_of(a, 0, "weight")[5] != data_of(b, 0, "weight")[5]);
-  CHECK_EQ(luc_module_load_state_dict(ctx, b, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+  CHECK_OK(luc_module_load_state_dict(ctx, b, sd, LUC_LOAD_STRICT, NULL, NULL));
   CHECK(data_of(a, 0, "weight")[5] == data_of(b, 0, "weight")[5]);
   luc_state_dict_free(ctx, sd);
-  CHECK_EQ(luc_module_state_dict(ctx, a, "net.", true, &sd), LUC_OK);
+  CHECK_OK(luc_module_state_dict(ctx, a, "net.", true, &sd));
   CHECK_STR(luc_state_dict_entry(sd, 0, &t), "net.0.weight");
   CHECK(t == luc_module_tensor(luc_module_child_at(a, 0), "weight"));
   CHECK_EQ(luc_state_dict_version(sd, "net"), 1);
@@ -69,11 +69,11 @@ TEST("everything that is wrong is listed, and nothing is loaded") {
   luc_tensor *wrong = filled(ctx, 3, 4, 1), *right = filled(ctx, 4, 0, 1);
   luc_names missing = {0}, unexpected = {0};
   float before = data_of(net, 0, "bias")[0];
-  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
-  CHECK_EQ(luc_state_dict_set(ctx, sd, "0.weight", wrong), LUC_OK);
-  CHECK_EQ(luc_state_dict_set(ctx, sd, "0.bias", right), LUC_OK);
-  CHECK_EQ(luc_state_dict_set_other(ctx, sd, "1.bias", "string"), LUC_OK);
-  CHECK_EQ(luc_state_dict_set(ctx, sd, "1.weigth", right), LUC_OK);
+  CHECK_OK(luc_state_dict_new(ctx, &sd));
+  CHECK_OK(luc_state_dict_set(ctx, sd, "0.weight", wrong));
+  CHECK_OK(luc_state_dict_set(ctx, sd, "0.bias", right));
+  CHECK_OK(luc_state_dict_set_other(ctx, sd, "1.bias", "string"));
+  CHECK_OK(luc_state_dict_set(ctx, sd, "1.weigth", right));
   CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, &missing, &unexpected),
            LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx),
@@ -94,7 +94,7 @@ TEST("everything that is wrong is listed, and nothing is loaded") {
   CHECK(luc_state_dict_remove(ctx, sd, "0.weight"));
   CHECK(!luc_state_dict_remove(ctx, sd, "0.weight"));
   CHECK(luc_state_dict_remove(ctx, sd, "1.bias"));
-  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, 0, NULL, NULL), LUC_OK);
+  CHECK_OK(luc_module_load_state_dict(ctx, net, sd, 0, NULL, NULL));
   CHECK_EQ(data_of(net, 0, "bias")[0], 1);
   LUC_RELEASE(ctx, wrong, right);
   luc_state_dict_free(ctx, sd);
@@ -110,15 +110,15 @@ TEST("a state goes through a file") {
   int handle = mkstemp(path);
   CHECK(handle >= 0);
   close(handle);
-  CHECK_EQ(luc_module_state_dict(ctx, a, NULL, false, &sd), LUC_OK);
+  CHECK_OK(luc_module_state_dict(ctx, a, NULL, false, &sd));
   for (int i = 0; i < 4; i++) list[i].name = luc_state_dict_entry(sd, (size_t)i, &list[i].tensor);
-  CHECK_EQ(luc_safetensors_save(ctx, path, list, 4, NULL, 0), LUC_OK);
+  CHECK_OK(luc_safetensors_save(ctx, path, list, 4, NULL, 0));
   luc_state_dict_free(ctx, sd);
-  CHECK_EQ(luc_safetensors_load(ctx, path, &file), LUC_OK);
-  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
+  CHECK_OK(luc_safetensors_load(ctx, path, &file));
+  CHECK_OK(luc_state_dict_new(ctx, &sd));
   for (int i = 0; i < file->ntensors; i++)
-    CHECK_EQ(luc_state_dict_set(ctx, sd, file->tensors[i].name, file->tensors[i].tensor), LUC_OK);
-  CHECK_EQ(luc_module_load_state_dict(ctx, b, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+    CHECK_OK(luc_state_dict_set(ctx, sd, file->tensors[i].name, file->tensors[i].tensor));
+  CHECK_OK(luc_module_load_state_dict(ctx, b, sd, LUC_LOAD_STRICT, NULL, NULL));
   CHECK(data_of(a, 1, "weight")[3] == data_of(b, 1, "weight")[3]);
   luc_tensor_file_free(ctx, file);
   luc_state_dict_free(ctx, sd);
@@ -163,16 +163,15 @@ TEST("hooks run before and after a module's part, and may edit") {
   uint64_t id = 0;
   for (int event = 0; event < LUC_STATE_EVENTS; event++) {
     luc_module *m = event == LUC_STATE_LOAD_BEFORE ? luc_module_child_at(net, 0) : net;
-    CHECK_EQ(
-        luc_module_register_state_hook(ctx, m, (luc_state_event)event, note, &r, count_free, &id),
-        LUC_OK);
+    CHECK_OK(
+        luc_module_register_state_hook(ctx, m, (luc_state_event)event, note, &r, count_free, &id));
   }
-  CHECK_EQ(luc_module_state_dict(ctx, net, NULL, false, &sd), LUC_OK);
+  CHECK_OK(luc_module_state_dict(ctx, net, NULL, false, &sd));
   CHECK_STR(r.log, "0() 1() ");
   CHECK_EQ(luc_state_dict_count(sd), 3);
   r.log[0] = '\0';
-  CHECK_EQ(luc_state_dict_set(ctx, sd, "x", luc_state_dict_get(sd, "1.bias")), LUC_OK);
-  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+  CHECK_OK(luc_state_dict_set(ctx, sd, "x", luc_state_dict_get(sd, "1.bias")));
+  CHECK_OK(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL));
   CHECK_STR(r.log, "2(0.) 3() ");
   CHECK_EQ(luc_state_dict_count(sd), 4);
   CHECK(luc_module_remove_hook(ctx, net, id));
@@ -189,10 +188,9 @@ TEST("a hook that fails after values were loaded leaves the model as it was") {
   record r = {.fail = true};
   uint64_t id;
   float before = data_of(net, 0, "weight")[2];
-  CHECK_EQ(luc_module_state_dict(ctx, other, NULL, false, &sd), LUC_OK);
-  CHECK_EQ(luc_module_register_state_hook(ctx, luc_module_child_at(net, 1), LUC_STATE_LOAD_AFTER,
-                                          note, &r, NULL, &id),
-           LUC_OK);
+  CHECK_OK(luc_module_state_dict(ctx, other, NULL, false, &sd));
+  CHECK_OK(luc_module_register_state_hook(ctx, luc_module_child_at(net, 1), LUC_STATE_LOAD_AFTER,
+                                          note, &r, NULL, &id));
   luc_tensor *weight = luc_module_tensor(luc_module_child_at(net, 0), "weight");
   for (int flags = LUC_LOAD_STRICT; flags <= (LUC_LOAD_STRICT | LUC_LOAD_ASSIGN); flags += 2) {
     CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, flags, NULL, NULL), LUC_ERR_STATE);
@@ -201,7 +199,7 @@ TEST("a hook that fails after values were loaded leaves the model as it was") {
     CHECK(luc_module_tensor(luc_module_child_at(net, 0), "weight") == weight);
   }
   r.fail = false;
-  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+  CHECK_OK(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL));
   CHECK(data_of(net, 0, "weight")[2] != before);
   luc_state_dict_free(ctx, sd);
   luc_module_release(ctx, other);

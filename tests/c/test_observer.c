@@ -25,19 +25,19 @@ static luc_status called(luc_context *ctx, luc_observer *self, luc_opid op, bool
 static luc_tensor *ones(luc_context *ctx, int64_t n) {
   luc_tensor *t = NULL;
   float v[4] = {1, 1, 1, 1};
-  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, &n, v, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_FLOAT32, 1, &n, v, &t));
   return t;
 }
 
 TEST("an observer is told of every call, of what composites call before them") {
   watch w = {.observer = {called, 0, 0}};
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *a = ones(ctx, 4), *b = ones(ctx, 4), *c = NULL, *d = NULL;
   ctx->observer = &w.observer;
-  CHECK_EQ(luc__binary(ctx, LUC_OP_add, a, b, &c), LUC_OK);
+  CHECK_OK(luc__binary(ctx, LUC_OP_add, a, b, &c));
   luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(a), luc_v_tensor(b)};
-  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, args, 2), LUC_OK);
-  CHECK_EQ(luc__binary(ctx, LUC_OP_outer, a, b, &d), LUC_OK);
+  CHECK_OK(luc_call_inplace(ctx, LUC_OP_mul, args, 2));
+  CHECK_OK(luc__binary(ctx, LUC_OP_outer, a, b, &d));
   ctx->observer = NULL;
   CHECK(w.n > 3);
   CHECK_EQ(w.ops[0], LUC_OP_add);
@@ -51,14 +51,14 @@ TEST("an observer is told of every call, of what composites call before them") {
   CHECK_EQ(w.observer.depth, 0);
   int n = w.n;
   luc_tensor_release(ctx, c);
-  CHECK_EQ(luc__binary(ctx, LUC_OP_add, a, b, &c), LUC_OK);
+  CHECK_OK(luc__binary(ctx, LUC_OP_add, a, b, &c));
   CHECK_EQ(w.n, n);
   LUC_RELEASE(ctx, c, d, a, b);
 }
 
 TEST("a call fails with its observer and leaves nothing, also inside a composite") {
   watch w = {.observer = {called, 0, 0}};
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *a = ones(ctx, 4), *c = NULL;
   ctx->observer = &w.observer;
   w.fail_at = 1;

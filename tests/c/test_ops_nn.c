@@ -30,7 +30,7 @@ static const char *refusal(luc_context *ctx, luc_opid op, luc_value *args, int n
 }
 
 TEST("linear names both shapes") {
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *x = ramp(ctx, SHAPE(3, 5), false), *w = ramp(ctx, SHAPE(2, 4), false);
   CHECK_STR(refusal(ctx, LUC_OP_linear, LUC_ARGS(luc_v_tensor(x), luc_v_tensor(w))),
             "linear: input has 5 features, weight expects 4 (input [3, 5], weight [2, 4])");
@@ -38,7 +38,7 @@ TEST("linear names both shapes") {
 }
 
 TEST("conv2d explains channels, groups and kernels that do not fit") {
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *x = ramp(ctx, SHAPE(1, 3, 4, 4), false), *w = ramp(ctx, SHAPE(2, 4, 3, 3), false);
   luc_tensor *big = ramp(ctx, SHAPE(2, 3, 5, 5), false);
   const int64_t ones[] = {1, 1}, zeros[] = {0, 0};
@@ -56,7 +56,7 @@ TEST("conv2d explains channels, groups and kernels that do not fit") {
 }
 
 TEST("nll_loss counts classes from 1 in its message") {
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   int64_t classes[] = {0, 3};
   luc_tensor *x = ramp(ctx, SHAPE(2, 3), false), *target = NULL;
   CHECK(luc_tensor_from(ctx, LUC_INT64, SHAPE(2), classes, &target) == LUC_OK);
@@ -138,7 +138,7 @@ TEST("second derivatives survive every refused allocation") {
 /* ---- cost: run with LUCERNA_TEST_TIMES set to see it ---- */
 
 TEST("a small linear layer is a short call") {
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *x = ramp(ctx, SHAPE(1, 4), false), *w = ramp(ctx, SHAPE(4, 4), false);
   luc_tensor *b = ramp(ctx, SHAPE(4), false), *y;
   int n = getenv("LUCERNA_TEST_TIMES") ? 1000000 : 10;

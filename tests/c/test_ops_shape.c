@@ -9,9 +9,8 @@ static luc_tensor *numbers(luc_context *ctx, int ndim, const int64_t *sizes) {
   luc_tensor *t = NULL, *r = NULL;
   int64_t n = 1;
   for (int d = 0; d < ndim; d++) n *= sizes[d];
-  CHECK_EQ(luc__op1(ctx, LUC_OP_arange, &t, LUC_ARGS(luc_v_int(n))), LUC_OK);
-  CHECK_EQ(luc__op1(ctx, LUC_OP_reshape, &r, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, ndim))),
-           LUC_OK);
+  CHECK_OK(luc__op1(ctx, LUC_OP_arange, &t, LUC_ARGS(luc_v_int(n))));
+  CHECK_OK(luc__op1(ctx, LUC_OP_reshape, &r, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, ndim))));
   luc_tensor_release(ctx, t);
   return r;
 }
@@ -21,23 +20,22 @@ static int64_t whole(const luc_tensor *t, int64_t i) {
 }
 
 TEST("a view shares its storage, a reshape that cannot be one does not") {
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *x = numbers(ctx, 2, (int64_t[]){2, 3}), *v, *t, *r;
   int64_t six = 6;
-  CHECK_EQ(luc__op1(ctx, LUC_OP_view, &v, LUC_ARGS(luc_v_tensor(x), luc_v_ints(&six, 1))), LUC_OK);
+  CHECK_OK(luc__op1(ctx, LUC_OP_view, &v, LUC_ARGS(luc_v_tensor(x), luc_v_ints(&six, 1))));
   CHECK(v->storage == x->storage);
-  CHECK_EQ(luc__unary(ctx, LUC_OP_t, x, &t), LUC_OK);
+  CHECK_OK(luc__unary(ctx, LUC_OP_t, x, &t));
   CHECK_EQ(luc__op1(ctx, LUC_OP_view, &r, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&six, 1))),
            LUC_ERR_SHAPE);
-  CHECK_EQ(luc__op1(ctx, LUC_OP_reshape, &r, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&six, 1))),
-           LUC_OK);
+  CHECK_OK(luc__op1(ctx, LUC_OP_reshape, &r, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&six, 1))));
   CHECK(r->storage != x->storage);
   CHECK_EQ(whole(r, 1), 3);
   LUC_RELEASE(ctx, x, v, t, r);
 }
 
 TEST("view names the shape that does not fit") {
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *x = numbers(ctx, 2, (int64_t[]){2, 3}), *v;
   int64_t four = 4;
   CHECK_EQ(luc__op1(ctx, LUC_OP_view, &v, LUC_ARGS(luc_v_tensor(x), luc_v_ints(&four, 1))),
@@ -47,11 +45,11 @@ TEST("view names the shape that does not fit") {
 }
 
 TEST("a bad index leaves an in-place target as it was") {
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *x = numbers(ctx, 1, (int64_t[]){4}), *index, *ones;
   int64_t at[] = {0, 4}, two = 2;
-  CHECK_EQ(luc_tensor_from(ctx, LUC_INT64, 1, &two, at, &index), LUC_OK);
-  CHECK_EQ(luc_tensor_from(ctx, LUC_INT64, 1, &two, at, &ones), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_INT64, 1, &two, at, &index));
+  CHECK_OK(luc_tensor_from(ctx, LUC_INT64, 1, &two, at, &ones));
   luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(x), luc_v_int(0), luc_v_tensor(index),
                                     luc_v_tensor(ones)};
   CHECK_EQ(luc_call_inplace(ctx, LUC_OP_index_add, args, 4), LUC_ERR_INDEX);
@@ -61,13 +59,13 @@ TEST("a bad index leaves an in-place target as it was") {
 }
 
 TEST("the same seed gives PyTorch's numbers") {
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
   luc_tensor *a, *b, *c;
   int64_t three = 3;
   luc_manual_seed(ctx, 0);
-  CHECK_EQ(luc__op1(ctx, LUC_OP_rand, &a, LUC_ARGS(luc_v_ints(&three, 1))), LUC_OK);
-  CHECK_EQ(luc__op1(ctx, LUC_OP_randn, &b, LUC_ARGS(luc_v_ints(&three, 1))), LUC_OK);
-  CHECK_EQ(luc__op1(ctx, LUC_OP_randperm, &c, LUC_ARGS(luc_v_int(5))), LUC_OK);
+  CHECK_OK(luc__op1(ctx, LUC_OP_rand, &a, LUC_ARGS(luc_v_ints(&three, 1))));
+  CHECK_OK(luc__op1(ctx, LUC_OP_randn, &b, LUC_ARGS(luc_v_ints(&three, 1))));
+  CHECK_OK(luc__op1(ctx, LUC_OP_randperm, &c, LUC_ARGS(luc_v_int(5))));
   CHECK_NEAR(((float *)a->data)[0], 0.4962566, 1e-7);
   CHECK_NEAR(((float *)a->data)[2], 0.0884774, 1e-7);
   CHECK_NEAR(((float *)b->data)[0], 0.3643, 1e-4);

@@ -51,24 +51,24 @@ TEST("every kind is made by its name and goes downhill") {
 TEST("options are set by name, and checked") {
   luc_tensor *p = NULL;
   luc_optimizer *o = NULL;
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
-  CHECK_EQ(make_parameter(ctx, &p), LUC_OK);
+  CHECK_OK(luc__ops_init(ctx));
+  CHECK_OK(make_parameter(ctx, &p));
   CHECK_EQ(luc_optimizer_new(ctx, "Adagrat", &o), LUC_ERR_VALUE);
-  CHECK_EQ(luc_optimizer_new(ctx, "Adagrad", &o), LUC_OK);
+  CHECK_OK(luc_optimizer_new(ctx, "Adagrad", &o));
   CHECK_EQ(luc_optimizer_add_group(ctx, o, (luc_tensor *[]){p, p}, 2, NULL), LUC_ERR_VALUE);
-  CHECK_EQ(luc_optimizer_add_group(ctx, o, &p, 1, NULL), LUC_OK);
+  CHECK_OK(luc_optimizer_add_group(ctx, o, &p, 1, NULL));
   CHECK_EQ(luc_optimizer_set(ctx, o, 0, "lr", 0, -1), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "Adagrad: Invalid learning rate: -1");
   CHECK_EQ(luc_optimizer_set(ctx, o, 0, "differentiable", 0, 1), LUC_ERR_SUPPORT);
   CHECK_EQ(luc_optimizer_set(ctx, o, 0, "momentum", 0, 1), LUC_ERR_VALUE);
-  CHECK_EQ(luc_optimizer_set(ctx, o, 0, "initial_accumulator_value", 0, 0.75), LUC_OK);
-  CHECK_EQ(luc_optimizer_set(ctx, o, 0, "lr", 0, 0.5), LUC_OK);
-  CHECK_EQ(luc_optimizer_step(ctx, o), LUC_OK);
+  CHECK_OK(luc_optimizer_set(ctx, o, 0, "initial_accumulator_value", 0, 0.75));
+  CHECK_OK(luc_optimizer_set(ctx, o, 0, "lr", 0, 0.5));
+  CHECK_OK(luc_optimizer_step(ctx, o));
   CHECK_NEAR(((const double *)luc_tensor_data(p))[0], 0.75, 1e-6);
   CHECK_NEAR(((const double *)luc_tensor_data(luc_optimizer_state(o, 0, 0, 0)))[0], 1, 1e-6);
-  CHECK_EQ(luc_optimizer_zero_grad(ctx, o, false), LUC_OK);
+  CHECK_OK(luc_optimizer_zero_grad(ctx, o, false));
   CHECK_NEAR(((const double *)luc_tensor_data(luc_tensor_grad(p)))[0], 0, 0);
-  CHECK_EQ(luc_optimizer_zero_grad(ctx, o, true), LUC_OK);
+  CHECK_OK(luc_optimizer_zero_grad(ctx, o, true));
   CHECK(!luc_tensor_grad(p));
   luc_optimizer_free(ctx, o);
   luc_tensor_release(ctx, p);
@@ -77,7 +77,7 @@ TEST("options are set by name, and checked") {
 TEST("groups, parameters and state that do not exist are refused or nothing") {
   luc_optimizer *o;
   luc_tensor *none = NULL, *copy;
-  CHECK_EQ(luc_optimizer_new(ctx, "Adam", &o), LUC_OK);
+  CHECK_OK(luc_optimizer_new(ctx, "Adam", &o));
   CHECK_EQ(luc_optimizer_add_group(ctx, o, &none, 1, NULL), LUC_ERR_TYPE);
   CHECK_STR(luc_message(ctx), "Adam: parameter 1 must be a tensor (got NULL)");
   CHECK_EQ(luc_optimizer_add_group(ctx, o, NULL, -1, NULL), LUC_ERR_VALUE);

@@ -7,7 +7,7 @@ static luc_tensor *noise(luc_context *ctx, int64_t channels, int64_t height, int
   int64_t sizes[] = {channels, height, width};
   luc_tensor *t = NULL;
   uint32_t state = 1;
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_UINT8, 3, sizes, &t), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_UINT8, 3, sizes, &t));
   for (int64_t i = 0; t && i < t->numel; i++) {
     state = state * 1664525u + 1013904223u;
     t->data[i] = (char)(state >> 24);
@@ -18,8 +18,8 @@ static luc_tensor *noise(luc_context *ctx, int64_t channels, int64_t height, int
 static void check_round_trip(luc_context *ctx, int64_t channels, int64_t height, int64_t width) {
   char path[512];
   luc_tensor *t = noise(ctx, channels, height, width), *back = NULL;
-  CHECK_EQ(luc_png_save(ctx, io_path(path, "image.png"), t), LUC_OK);
-  CHECK_EQ(luc_png_load(ctx, path, LUC_IMAGE_UNCHANGED, &back), LUC_OK);
+  CHECK_OK(luc_png_save(ctx, io_path(path, "image.png"), t));
+  CHECK_OK(luc_png_load(ctx, path, LUC_IMAGE_UNCHANGED, &back));
   CHECK(back && luc__same_sizes(t, back) && back->dtype == LUC_UINT8);
   CHECK(back && memcmp(t->data, back->data, (size_t)t->numel) == 0);
   LUC_RELEASE(ctx, t, back);
@@ -38,7 +38,7 @@ TEST("what is no image, and where no file can be, is refused") {
   int64_t sizes[] = {2, 2, 2};
   luc_tensor *many = noise(ctx, 5, 1, 1), *none = noise(ctx, 1, 0, 4), *good = noise(ctx, 1, 2, 2);
   luc_tensor *floats = NULL;
-  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT32, 3, sizes, &floats), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, 3, sizes, &floats));
   size_t live = luc_memory_stats(ctx).live;
   int files = (io_path(path, "refused.png"), io_count_files());
   io_check_failed(ctx, "channels", luc_png_save(ctx, path, many), LUC_ERR_SHAPE,

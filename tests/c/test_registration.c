@@ -8,15 +8,15 @@
 static luc_module *linear(luc_context *ctx) {
   luc_value args[2] = {luc_v_int(2), luc_v_int(2)};
   luc_module *m = NULL;
-  CHECK_EQ(luc_module_new(ctx, "Linear", args, 2, &m), LUC_OK);
+  CHECK_OK(luc_module_new(ctx, "Linear", args, 2, &m));
   return m;
 }
 
 static luc_tensor *tensor(luc_context *ctx, luc_dtype dtype) {
   int64_t size = 3;
   luc_tensor *t = NULL;
-  CHECK_EQ(luc__tensor_empty(ctx, dtype, 1, &size, &t), LUC_OK);
-  CHECK_EQ(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}), LUC_OK);
+  CHECK_OK(luc__tensor_empty(ctx, dtype, 1, &size, &t));
+  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}));
   return t;
 }
 
@@ -51,14 +51,12 @@ TEST_ALONE("registration hooks see what modules take, constructors included") {
   luc_context *ctx = test_context(&heap);
   seen p = {0}, c = {0};
   uint64_t id, other;
-  CHECK_EQ(luc_register_registration_hook(ctx, LUC_MEMBERS_PARAMETERS, note, &p, forget, &id),
-           LUC_OK);
-  CHECK_EQ(luc_register_registration_hook(ctx, LUC_MEMBERS_CHILDREN, note, &c, forget, &other),
-           LUC_OK);
+  CHECK_OK(luc_register_registration_hook(ctx, LUC_MEMBERS_PARAMETERS, note, &p, forget, &id));
+  CHECK_OK(luc_register_registration_hook(ctx, LUC_MEMBERS_CHILDREN, note, &c, forget, &other));
   luc_module *net = linear(ctx), *child = linear(ctx);
-  CHECK_EQ(luc_module_add_module(ctx, net, "child", child), LUC_OK);
-  CHECK_EQ(luc_module_add_module(ctx, net, "none", NULL), LUC_OK);
-  CHECK_EQ(luc_module_register_parameter(ctx, net, "empty", NULL), LUC_OK);
+  CHECK_OK(luc_module_add_module(ctx, net, "child", child));
+  CHECK_OK(luc_module_add_module(ctx, net, "none", NULL));
+  CHECK_OK(luc_module_register_parameter(ctx, net, "empty", NULL));
   CHECK_STR(p.names, "weight bias weight bias ");
   CHECK_STR(c.names, "child none ");
   CHECK(luc_remove_registration_hook(ctx, id) && !luc_remove_registration_hook(ctx, id));
@@ -79,9 +77,9 @@ TEST("a registration hook may replace, and what it refuses is not taken") {
   uint64_t id;
   luc_register_registration_hook(ctx, LUC_MEMBERS_BUFFERS, note, &buffers, NULL, &id);
   luc_register_registration_hook(ctx, LUC_MEMBERS_CHILDREN, note, &children, NULL, &id);
-  CHECK_EQ(luc_module_register_buffer(ctx, net, "b", given, false), LUC_OK);
+  CHECK_OK(luc_module_register_buffer(ctx, net, "b", given, false));
   CHECK(luc_module_tensor(net, "b") == wanted);
-  CHECK_EQ(luc_module_add_module(ctx, net, "c", child), LUC_OK);
+  CHECK_OK(luc_module_add_module(ctx, net, "c", child));
   CHECK(luc_module_child(net, "c") == other);
   children.module = NULL;
   children.tensor = wanted;
@@ -103,9 +101,9 @@ TEST("set_submodule puts modules at paths; a module cannot get into its own subt
   luc_module *net = linear(ctx), *a = linear(ctx), *b = linear(ctx), *found;
   CHECK_EQ(luc_module_set_submodule(ctx, net, "a", a, true), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "Linear has no attribute `a`");
-  CHECK_EQ(luc_module_set_submodule(ctx, net, "a", a, false), LUC_OK);
-  CHECK_EQ(luc_module_set_submodule(ctx, net, "a.b", b, false), LUC_OK);
-  CHECK_EQ(luc_module_get_submodule(ctx, net, "a.b", &found), LUC_OK);
+  CHECK_OK(luc_module_set_submodule(ctx, net, "a", a, false));
+  CHECK_OK(luc_module_set_submodule(ctx, net, "a.b", b, false));
+  CHECK_OK(luc_module_get_submodule(ctx, net, "a.b", &found));
   CHECK(found == b);
   CHECK_EQ(luc_module_set_submodule(ctx, net, "a.weight", b, false), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "`weight` is not an nn.Module");
@@ -129,17 +127,17 @@ TEST("type converts everything, to floating point tensors alone; apply goes by p
   luc_module *net = linear(ctx), *child = linear(ctx);
   luc_tensor *ids = tensor(ctx, LUC_INT64);
   luc_module_register_buffer(ctx, net, "ids", ids, true);
-  CHECK_EQ(luc_module_to_dtype(ctx, net, LUC_FLOAT64), LUC_OK);
+  CHECK_OK(luc_module_to_dtype(ctx, net, LUC_FLOAT64));
   CHECK_EQ(luc_tensor_dtype(luc_module_tensor(net, "ids")), LUC_INT64);
   CHECK_EQ(luc_module_to_dtype(ctx, net, LUC_INT64), LUC_ERR_TYPE);
   CHECK_EQ(luc_module_type(ctx, net, LUC_INT32), LUC_ERR_TYPE);
   CHECK_EQ(luc_tensor_dtype(luc_module_tensor(net, "ids")), LUC_INT64);
-  CHECK_EQ(luc_module_type(ctx, net, LUC_FLOAT32), LUC_OK);
+  CHECK_OK(luc_module_type(ctx, net, LUC_FLOAT32));
   CHECK_EQ(luc_tensor_dtype(luc_module_tensor(net, "ids")), LUC_FLOAT32);
   int n = 0;
   luc_module_add_module(ctx, net, "a", child);
   luc_module_add_module(ctx, net, "b", child);
-  CHECK_EQ(luc_module_apply(ctx, net, count_one, &n), LUC_OK);
+  CHECK_OK(luc_module_apply(ctx, net, count_one, &n));
   CHECK_EQ(n, 2);
   luc_tensor_release(ctx, ids);
   luc_module_release(ctx, child);

@@ -8,7 +8,7 @@ TEST("a schema gives names, types, lists, defaults and results") {
   const char *text = "conv(Tensor input, Tensor? bias=None, int[2] stride=1, Padding[2] padding=0, "
                      "*, float[2] betas=[0.9, 0.999], str(none|mean|sum) reduction='mean', "
                      "dtype? dtype=None, Dim dim=-1) -> (Tensor values, IndexTensor indices)";
-  CHECK_EQ(luc__schema_parse(ctx, text, &s), LUC_OK);
+  CHECK_OK(luc__schema_parse(ctx, text, &s));
   CHECK_STR(s.name, "conv");
   CHECK_EQ(s.nparams, 8);
   CHECK_EQ(s.npositional, 4);
@@ -32,8 +32,7 @@ TEST("a schema gives names, types, lists, defaults and results") {
 
 TEST("lists of tensors, with holes, and results that are lists") {
   luc_schema s;
-  CHECK_EQ(luc__schema_parse(ctx, "f(IndexTensor?[] indices, Tensor[] rest) -> Tensor[]", &s),
-           LUC_OK);
+  CHECK_OK(luc__schema_parse(ctx, "f(IndexTensor?[] indices, Tensor[] rest) -> Tensor[]", &s));
   CHECK(s.params[0].optional_items && !s.params[0].optional);
   CHECK_EQ(s.params[0].list, -1);
   CHECK(s.result_list);
@@ -54,17 +53,16 @@ TEST("missing arguments, unknown names and unknown choices are explained") {
   luc_schema s;
   luc_value args[LUC_MAX_PARAMS] = {{0}};
   int choice;
-  CHECK_EQ(luc__schema_parse(ctx, "linear(Tensor input, Tensor weight, Tensor? bias=None)", &s),
-           LUC_OK);
+  CHECK_OK(luc__schema_parse(ctx, "linear(Tensor input, Tensor weight, Tensor? bias=None)", &s));
   CHECK_EQ(luc__schema_defaults(ctx, &s, args, 1), LUC_ERR_TYPE);
   CHECK_STR(luc_message(ctx), "linear: missing argument 'weight'");
-  CHECK_EQ(luc__schema_defaults(ctx, &s, args, 2), LUC_OK);
+  CHECK_OK(luc__schema_defaults(ctx, &s, args, 2));
   CHECK_STR(luc__schema_closest(&s, "wieght"), "weight");
   CHECK(luc__schema_closest(&s, "momentum") == NULL);
   CHECK_EQ(luc__schema_find(&s, "bias"), 2);
   CHECK_EQ(luc__choice(ctx, "reduction", "none|mean|sum", "avg", &choice), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "reduction must be 'none', 'mean' or 'sum' (got 'avg')");
-  CHECK_EQ(luc__choice(ctx, "reduction", "none|mean|sum", "sum", &choice), LUC_OK);
+  CHECK_OK(luc__choice(ctx, "reduction", "none|mean|sum", "sum", &choice));
   CHECK_EQ(choice, 2);
   luc__schema_free(ctx, &s);
 }

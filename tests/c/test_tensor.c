@@ -10,7 +10,7 @@
 TEST("a small tensor is one block and leaves nothing behind") {
   int64_t sizes[] = {2, 3};
   luc_tensor *t;
-  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 2, sizes, &t), LUC_OK);
+  CHECK_OK(luc_tensor_new(ctx, LUC_FLOAT32, 2, sizes, &t));
   CHECK_EQ(t->storage->kind, LUC_DATA_INLINE);
   CHECK_EQ(luc_tensor_strides(t)[0], 3);
   CHECK_EQ((uintptr_t)t->data % 64, 0);
@@ -22,9 +22,9 @@ TEST("a view outlives its base and keeps the data") {
   for (int i = 0; i < 2; i++) {
     int64_t *sizes = i == 0 ? large : small, strides[] = {i == 0 ? 100 : 1};
     luc_tensor *t, *view;
-    CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 2 - i, sizes, &t), LUC_OK);
+    CHECK_OK(luc_tensor_new(ctx, LUC_FLOAT32, 2 - i, sizes, &t));
     ((float *)t->data)[3 * strides[0]] = 7;
-    CHECK_EQ(luc__tensor_view(ctx, t, 1, small, strides, 0, &view), LUC_OK);
+    CHECK_OK(luc__tensor_view(ctx, t, 1, small, strides, 0, &view));
     luc_tensor_release(ctx, t);
     CHECK(((float *)view->data)[3 * strides[0]] == 7);
     luc_tensor_release(ctx, view);
@@ -34,25 +34,25 @@ TEST("a view outlives its base and keeps the data") {
 TEST("set_data rebinds a tensor and frees what nobody sees") {
   int64_t five[] = {5}, many[] = {300};
   luc_tensor *a, *b, *view;
-  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 1, five, &a), LUC_OK);
-  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT64, 1, many, &b), LUC_OK);
-  CHECK_EQ(luc__tensor_alias(ctx, a, &view), LUC_OK);
-  CHECK_EQ(luc__tensor_set_data(ctx, a, b), LUC_OK);
+  CHECK_OK(luc_tensor_new(ctx, LUC_FLOAT32, 1, five, &a));
+  CHECK_OK(luc_tensor_new(ctx, LUC_FLOAT64, 1, many, &b));
+  CHECK_OK(luc__tensor_alias(ctx, a, &view));
+  CHECK_OK(luc__tensor_set_data(ctx, a, b));
   CHECK_EQ(a->dtype, LUC_FLOAT64);
   CHECK_EQ(a->numel, 300);
   luc_tensor_release(ctx, b);
   ((float *)view->data)[4] = 1;
   ((double *)a->data)[299] = 1;
-  CHECK_EQ(luc__tensor_set_data(ctx, a, view), LUC_OK); /* back to its own storage */
+  CHECK_OK(luc__tensor_set_data(ctx, a, view)); /* back to its own storage */
   CHECK(a->storage == &a->own);
   luc_tensor_release(ctx, view);
-  CHECK_EQ(luc__tensor_set_data(ctx, a, a), LUC_OK);
+  CHECK_OK(luc__tensor_set_data(ctx, a, a));
   luc_tensor_release(ctx, a);
 }
 
 static luc_tensor *case_tensor(luc_context *ctx, const print_case *c) {
   luc_tensor *t = NULL;
-  CHECK_EQ(luc_tensor_new(ctx, c->dtype, c->ndim, c->sizes, &t), LUC_OK);
+  CHECK_OK(luc_tensor_new(ctx, c->dtype, c->ndim, c->sizes, &t));
   for (int64_t i = 0; i < t->numel; i++) {
     double value = c->values != NULL ? c->values[i] : c->start + (double)i * c->step;
     luc_scalar s = {LUC_SCALAR_FLOAT, {.f = value}};
@@ -67,7 +67,7 @@ TEST("tensors print as in PyTorch, character for character") {
     char *text = NULL;
     size_t size = 0;
     luc_tensor *t = case_tensor(ctx, &print_cases[i]);
-    CHECK_EQ(luc_tensor_text(ctx, t, &text, &size), LUC_OK);
+    CHECK_OK(luc_tensor_text(ctx, t, &text, &size));
     CHECK_STR(text, print_cases[i].text);
     CHECK_EQ(size, strlen(text) + 1);
     luc_text_free(ctx, text, size);
@@ -82,10 +82,10 @@ TEST("a parameter says so, and a suffix too long for the line wraps") {
   CHECK_EQ(luc__tensor_scalar(ctx, (luc_scalar){LUC_SCALAR_INT, {.i = 2}}, LUC_FLOAT32, &t), 0);
   t->flags |= LUC_TF_PARAMETER;
   memset(name + 9, 'x', 60);
-  CHECK_EQ(luc__tensor_text(ctx, t, "requires_grad=True", &text, &size), LUC_OK);
+  CHECK_OK(luc__tensor_text(ctx, t, "requires_grad=True", &text, &size));
   CHECK_STR(text, "Parameter containing:\ntensor(2., requires_grad=True)");
   luc_text_free(ctx, text, size);
-  CHECK_EQ(luc__tensor_text(ctx, t, name, &text, &size), LUC_OK);
+  CHECK_OK(luc__tensor_text(ctx, t, name, &text, &size));
   CHECK(strstr(text, "tensor(2.,\n       grad_fn=<xxx") != NULL);
   luc_text_free(ctx, text, size);
   luc_tensor_release(ctx, t);
@@ -108,11 +108,11 @@ TEST("bad sizes are refused with their shape") {
 TEST("a tensor copies the host's data, and item reads one element") {
   luc_tensor *t;
   double value = 0;
-  CHECK_EQ(luc_tensor_from(ctx, LUC_INT16, 1, (int64_t[]){1}, (int16_t[]){-7}, &t), LUC_OK);
-  CHECK_EQ(luc_tensor_item(ctx, t, &value), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_INT16, 1, (int64_t[]){1}, (int16_t[]){-7}, &t));
+  CHECK_OK(luc_tensor_item(ctx, t, &value));
   CHECK_EQ(value, -7);
   luc_tensor_release(ctx, t);
-  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 1, (int64_t[]){4}, &t), LUC_OK);
+  CHECK_OK(luc_tensor_new(ctx, LUC_FLOAT32, 1, (int64_t[]){4}, &t));
   CHECK_EQ(luc_tensor_item(ctx, t, &value), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "item: a Tensor with 4 elements cannot be converted to Scalar");
   luc_tensor_release(ctx, t);
@@ -144,7 +144,7 @@ TEST("refused allocations leave no tensor behind") {
 
 static luc_tensor *shaped(luc_context *ctx, int ndim, const int64_t *sizes) {
   luc_tensor *t = NULL;
-  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, ndim, sizes, &t), LUC_OK);
+  CHECK_OK(luc_tensor_new(ctx, LUC_FLOAT32, ndim, sizes, &t));
   return t;
 }
 
@@ -154,9 +154,9 @@ TEST("broadcasting aligns from the last dimension and says where it fails") {
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   char text[LUC_SHAPE_TEXT];
-  CHECK_EQ(luc__broadcast(ctx, a, b, &ndim, sizes), LUC_OK);
+  CHECK_OK(luc__broadcast(ctx, a, b, &ndim, sizes));
   CHECK_STR(luc__shape_text(text, ndim, sizes), "[5, 4, 3]");
-  CHECK_EQ(luc__broadcast(ctx, b, empty, &ndim, sizes), LUC_OK);
+  CHECK_OK(luc__broadcast(ctx, b, empty, &ndim, sizes));
   CHECK_STR(luc__shape_text(text, ndim, sizes), "[4, 0]");
   CHECK_EQ(luc__broadcast(ctx, c, b, &ndim, sizes), LUC_ERR_SHAPE);
   CHECK_STR(luc_message(ctx), "The size of tensor a (2) must match the size of tensor b (4) "
@@ -167,14 +167,14 @@ TEST("broadcasting aligns from the last dimension and says where it fails") {
 TEST("dimensions and positions wrap from the end; their messages count from 1") {
   int dim;
   int64_t index;
-  CHECK_EQ(luc__dim_wrap(ctx, -1, 2, &dim), LUC_OK);
+  CHECK_OK(luc__dim_wrap(ctx, -1, 2, &dim));
   CHECK_EQ(dim, 1);
-  CHECK_EQ(luc__dim_wrap(ctx, 0, 0, &dim), LUC_OK);
+  CHECK_OK(luc__dim_wrap(ctx, 0, 0, &dim));
   CHECK_EQ(luc__dim_wrap(ctx, 2, 2, &dim), LUC_ERR_INDEX);
   CHECK_STR(luc_message(ctx), "dim 3 is out of range [-2, 2] (dims count from 1)");
   CHECK_EQ(luc__dim_wrap(ctx, -3, 2, &dim), LUC_ERR_INDEX);
   CHECK_STR(luc_message(ctx), "dim -3 is out of range [-2, 2] (dims count from 1)");
-  CHECK_EQ(luc__index_wrap(ctx, -3, 3, &index), LUC_OK);
+  CHECK_OK(luc__index_wrap(ctx, -3, 3, &index));
   CHECK_EQ(index, 0);
   CHECK_EQ(luc__index_wrap(ctx, 4, 3, &index), LUC_ERR_INDEX);
   CHECK_STR(luc_message(ctx), "index 5 is out of range [1, 3] (indices count from 1)");
@@ -256,7 +256,7 @@ TEST("a text grows, indents and stays empty after a failure") {
   luc__text_init(&text, ctx);
   luc__text_printf(&text, "(%s): ", "fc");
   luc__text_indented(&text, "A(\n  x\n)", 2);
-  CHECK_EQ(luc__text_finish(&text, &out, &size), LUC_OK);
+  CHECK_OK(luc__text_finish(&text, &out, &size));
   CHECK_STR(out, "(fc): A(\n    x\n  )");
   luc_text_free(ctx, out, size);
   luc__text_init(&text, ctx);
@@ -278,6 +278,6 @@ TEST("a host's wrong dtypes, sizes and memory are errors") {
   CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, &two, NULL, &t), LUC_ERR_VALUE);
   CHECK(t == NULL);
   CHECK(luc_tensor_retain(NULL) == NULL);
-  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, &none, NULL, &t), LUC_OK);
+  CHECK_OK(luc_tensor_from(ctx, LUC_FLOAT32, 1, &none, NULL, &t));
   luc_tensor_release(ctx, t);
 }

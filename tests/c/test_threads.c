@@ -41,12 +41,12 @@ static void dealt(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg
 static uint64_t trained(void (*make)(net *), int threads, luc_parallel_fn parallel, int *loops) {
   luc_config cfg = {.num_threads = threads, .parallel = parallel, .parallel_ud = loops};
   net n = {0};
-  CHECK_EQ(luc_context_new(&cfg, &n.ctx), LUC_OK);
+  CHECK_OK(luc_context_new(&cfg, &n.ctx));
   luc_manual_seed(n.ctx, 1);
   make(&n);
   for (int i = 0; i < 3; i++) train(&n);
   luc_tensor *y = NULL;
-  CHECK_EQ(luc_module_call1(n.ctx, n.m, n.x, &y), LUC_OK);
+  CHECK_OK(luc_module_call1(n.ctx, n.m, n.x, &y));
   uint64_t digest = 14695981039346656037u;
   for (int i = 0; i <= n.nparams; i++) {
     luc_tensor *t = i < n.nparams ? n.params[i] : y;
