@@ -10,14 +10,12 @@ typedef struct job {
   luc_lapack l;
   luc_matrices s;
   int64_t k; /* right hand sides */
-  bool upper, unit, complex;
+  bool upper, unit;
   const void *from;
   void *to, *lu, *logarithms;
   int32_t *pivots, *info;
   int lwork;
   union {
-    void (*gesv)(luc_in n, luc_in k, void *a, luc_in lda, int *pivots, void *b, luc_in ldb,
-                 int *info);
     void (*getrf)(luc_in m, luc_in n, void *a, luc_in lda, int *pivots, int *info);
     void (*gbtf2)(luc_in m, luc_in n, luc_in below, luc_in above, void *a, luc_in lda, int *pivots,
                   int *info);
@@ -26,8 +24,6 @@ typedef struct job {
                   luc_in lwork, int *info, luc_length);
   } first;
   union {
-    void (*getrs)(const char *trans, luc_in n, luc_in k, const void *a, luc_in lda,
-                  const int *pivots, void *b, luc_in ldb, int *info, luc_length);
     void (*getri)(luc_in n, void *a, luc_in lda, const int *pivots, void *work, luc_in lwork,
                   int *info);
     void (*sytrs)(const char *uplo, luc_in n, luc_in k, const void *a, luc_in lda,
@@ -111,24 +107,38 @@ static int factor_copy(const job *j, int64_t i, char *block, int *pivots) {
   return info;
 }
 
+/* z becomes z d; without imaginary parts these stay out of it, be others infinite. */
+static void multiply(double z[2], const double d[2], bool complex) {
+  const double re = z[0];
+  z[0] = re * d[0] - (complex ? z[1] * d[1] : 0);
+  z[1] = complex ? re * d[1] + z[1] * d[0] : 0;
+}
+
+/* d becomes 0, or of length 1; returns its size. */
+static double make_unit(double d[2], bool complex) {
+  const double size = hypot(d[0], d[1]);
+  if (!complex)
+    d[0] = (d[0] > 0) - (d[0] < 0);
+  else if (size != 0)
+    d[0] /= size, d[1] /= size;
+  return size;
+}
+
 /* The product of U's diagonal, or its sign and the logarithm of its size. */
 static int determinant(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const layout at = layout_of(j->s.n);
   int *pivots = (int *)luc__lapack_at(&j->l, block, at.size);
-  double sign = 1, product = 1, logarithm = 0;
+  double sign = 1, product[2] = {1, 0}, logarithm = 0;
   const int info = factor_copy(j, i, block, pivots);
   for (int64_t k = 0; k < j->s.n; k++) {
-    const double d = luc__number(j->l.f32, block, at.corner + k * (at.step + 1));
+    double d[2];
+    luc__lapack_get(&j->l, block, at.corner + k * (at.step + 1), d);
     if (pivots[k] != k + 1) sign = -sign;
-    if (j->logarithms) {
-      logarithm += log(fabs(d));
-      sign *= (d > 0) - (d < 0);
-    } else {
-      product *= d;
-    }
+    if (j->logarithms) logarithm += log(make_unit(d, j->l.complex));
+    multiply(product, d, j->l.complex);
   }
-  luc__number_put(j->l.f32, j->to, i, sign * product);
+  luc__lapack_put(&j->l, j->to, i, sign * product[0], sign * product[1]);
   if (j->logarithms) luc__number_put(j->l.f32, j->logarithms, i, logarithm);
   return info < 0 ? info : 0;
 }
@@ -191,7 +201,7 @@ static size_t copy_size(const job *j) {
 static void put_identity(const job *j, char *one) {
   const int64_t n = j->s.n;
   memset(one, 0, (size_t)(n * n) * j->l.item);
-  for (int64_t i = 0; i < n; i++) luc__number_put(j->l.f32, one, i * (n + 1), 1);
+  for (int64_t i = 0; i < n; i++) luc__lapack_put(&j->l, one, i * (n + 1), 1, 0);
 }
 
 /* A^T, rows read as columns, is what is solved by, and so is the inverse that comes out. */
@@ -229,24 +239,12 @@ luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info
 
 /* ---- systems ---- */
 
-static int solve_complex(const job *j, int64_t i, char *block) {
-  const int n = (int)j->s.n, columns = (int)luc__max64(j->k, 1);
-  char *one = luc__lapack_at(&j->l, j->to, i * n * j->k);
-  char *lu = luc__lapack_at(&j->l, j->lu, i * n * n);
-  luc__lapack_turn(&j->l, lu, luc__lapack_from(&j->l, j->from, i * n * n), n, n);
-  if (j->k == 0) memset(block, 0, (size_t)n * j->l.item); /* a column for the code's sake */
-  luc__lapack_turn(&j->l, block, one, n, j->k);
-  j->first.gesv(&n, &columns, lu, &n, j->pivots + i * n, block, &n, &j->info[i]);
-  luc__lapack_turn(&j->l, one, block, j->k, n);
-  return j->info[i];
-}
-
-/* Rows of real matrices are read as columns, as PyTorch does: the factors are those of A^T. */
+/* Rows are read as columns, as PyTorch does: the factors are those of A^T. */
 static int solve(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t n = j->s.n, square = n * n;
   char *lu = luc__lapack_at(&j->l, j->lu, i * square);
-  if (j->complex) return solve_complex(j, i, block);
+  (void)block;
   memcpy(lu, luc__lapack_from(&j->l, j->from, i * square), (size_t)square * j->l.item);
   return solve_rows(j, j->k, lu, j->pivots + i * n, luc__lapack_at(&j->l, j->to, i * n * j->k),
                     &j->info[i]);
@@ -256,39 +254,31 @@ luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a
                       int32_t *pivots, int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  const bool complex = luc__dtype_is_complex(s.dtype);
-  LUC_TRY(prepare(ctx, s, k, complex ? "gesv" : "getrf", complex ? NULL : rows_by(k), &j));
-  j.complex = complex, j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info;
-  const size_t block = complex ? (size_t)(s.n * luc__max64(k, 1)) * j.l.item : 0;
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k), block, solve, &j);
+  LUC_TRY(prepare(ctx, s, k, "getrf", rows_by(k), &j));
+  j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info;
+  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k), 0, solve, &j);
 }
 
+/* A^T conj(X) = conj(B) */
 static int solve_adjoint(const void *job_, int64_t i, char *block) {
   const job *j = job_;
-  const int n = (int)j->s.n, columns = (int)j->k;
-  const char *lu = luc__lapack_from(&j->l, j->from, i * n * n);
+  const int64_t n = j->s.n;
   char *one = luc__lapack_at(&j->l, j->to, i * n * j->k);
-  int *pivots = j->pivots + i * n, refused = 0;
-  if (!j->complex) {
-    by_factors(j, j->k, lu, pivots, false, one);
-    return 0;
-  }
-  luc__lapack_turn(&j->l, block, one, n, j->k);
-  j->second.getrs("C", &n, &columns, lu, &n, pivots, block, &n, &refused, 1);
-  luc__lapack_turn(&j->l, one, block, j->k, n);
-  return refused;
+  (void)block;
+  luc__lapack_conj(&j->l, one, n * j->k);
+  by_factors(j, j->k, luc__lapack_from(&j->l, j->from, i * n * n), j->pivots + i * n, false, one);
+  luc__lapack_conj(&j->l, one, n * j->k);
+  return 0;
 }
 
 luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const void *lu,
                               const int32_t *pivots, void *b) {
   job j;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  const bool complex = luc__dtype_is_complex(s.dtype);
-  LUC_TRY(prepare(ctx, s, k, NULL, complex ? "getrs" : rows_by(k), &j));
+  LUC_TRY(prepare(ctx, s, k, NULL, rows_by(k), &j));
   j.from = lu, j.to = b, j.pivots = (int32_t *)(uintptr_t)pivots;
-  j.complex = complex, j.l.locks = !luc__lapack_small(s.n) || complex;
-  const size_t block = complex ? (size_t)(s.n * k) * j.l.item : 0;
-  return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, block, solve_adjoint, &j);
+  j.l.locks = !luc__lapack_small(s.n);
+  return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, 0, solve_adjoint, &j);
 }
 
 /* ---- triangles ---- */
@@ -368,10 +358,11 @@ static int ldl(const void *job_, int64_t i, char *block) {
   return j->info[i];
 }
 
-luc_status luc__ldl(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info) {
+luc_status luc__ldl(luc_context *ctx, luc_matrices s, bool hermitian, void *a, int32_t *pivots,
+                    int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, 0, "sytrf", NULL, &j));
+  LUC_TRY(prepare(ctx, s, 0, hermitian ? "hetrf" : "sytrf", NULL, &j));
   j.to = a, j.pivots = pivots, j.info = info, j.lwork = 64 * (int)s.n;
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0),
                           (size_t)(s.n * s.n + j.lwork) * j.l.item, ldl, &j);
@@ -390,11 +381,11 @@ static int ldl_solve(const void *job_, int64_t i, char *block) {
   return refused;
 }
 
-luc_status luc__ldl_solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a,
-                          const int32_t *pivots, void *b) {
+luc_status luc__ldl_solve(luc_context *ctx, luc_matrices s, bool hermitian, int64_t k,
+                          const void *a, const int32_t *pivots, void *b) {
   job j;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, k, "sytrf", "sytrs", &j));
+  LUC_TRY(prepare(ctx, s, k, NULL, hermitian ? "hetrs" : "sytrs", &j));
   j.from = a, j.to = b, j.pivots = (int32_t *)(uintptr_t)pivots;
   return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, (size_t)(s.n * (s.n + k)) * j.l.item,
                           ldl_solve, &j);

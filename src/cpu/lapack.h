@@ -1,8 +1,9 @@
 /* Factorizations of dense matrices by LAPACK, from OpenBLAS, which is loaded when first needed so
  * that starting costs nothing. Where it is missing the functions say so. Matrices are row-major and
- * contiguous, float32 or float64 (for luc__solve and luc__eig complex, too); `count` of them stand
- * behind each other. An `info` gets LAPACK's code for each matrix: 0, or k > 0 where the k-th step
- * (from 1) met what the routine cannot do, or LUC_LAPACK_INFINITE for what is not worth a try. */
+ * contiguous, real or complex, of single precision or double; `count` of them stand behind each
+ * other; eigenvalues, singular values and logarithms are real. An `info` gets LAPACK's code for
+ * each matrix: 0, or k > 0 where the k-th step (from 1) met what the routine cannot do, or
+ * LUC_LAPACK_INFINITE for what is not worth a try. */
 #ifndef LUC_LAPACK_H
 #define LUC_LAPACK_H
 
@@ -45,13 +46,13 @@ luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const
 /* Of A X = B with a triangle of a; the other is not read, nor is the diagonal when it is `unit`. */
 luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool upper, bool unit,
                                const void *a, void *b);
-/* The lower triangle of a becomes L of A = L L^T, the upper one zeros. */
+/* The lower triangle of a becomes L of A = L L^H, the upper one zeros. */
 luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
-/* a symmetric, of which one triangle is read; it becomes the eigenvectors as columns, if those are
+/* a Hermitian, of which one triangle is read; it becomes the eigenvectors as columns, if those are
  * wanted. values [n], ascending. */
 luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, bool vectors, void *a,
                      void *values, int32_t *info);
-/* Of any square matrices, also complex ones: values [n] and vectors [n, n] as columns of length 1,
+/* Of any square matrices: values [n] and vectors [n, n] as columns of length 1,
  * both complex; vectors may be NULL. */
 luc_status luc__eig(luc_context *ctx, luc_matrices s, const void *a, void *values, void *vectors,
                     int32_t *info);
@@ -68,10 +69,12 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
  * be less than `limit` times its least; else info is 1, and b what it was. */
 luc_status luc__least_squares(luc_context *ctx, luc_matrices s, int64_t k, double limit,
                               const void *a, void *b, int32_t *info);
-/* The lower triangle of a symmetric a becomes that of L D L^T, in LAPACK's form. */
-luc_status luc__ldl(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info);
+/* The lower triangle of a symmetric a becomes that of L D L^T, of a complex Hermitian one that of
+ * L D L^H, in LAPACK's form. */
+luc_status luc__ldl(luc_context *ctx, luc_matrices s, bool hermitian, void *a, int32_t *pivots,
+                    int32_t *info);
 /* b [n, k] becomes the solution by that factorization. */
-luc_status luc__ldl_solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a,
-                          const int32_t *pivots, void *b);
+luc_status luc__ldl_solve(luc_context *ctx, luc_matrices s, bool hermitian, int64_t k,
+                          const void *a, const int32_t *pivots, void *b);
 
 #endif

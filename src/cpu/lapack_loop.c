@@ -34,7 +34,8 @@ luc_status luc__lapack_open(luc_context *ctx, const luc_matrices *s, int64_t k, 
             "a matrix of %lld rows and %lld columns is too large", (long long)s->m,
             (long long)s->n);
   l->f32 = luc__dtype_to_real(s->dtype) == LUC_FLOAT32;
-  l->letter = luc__dtype_is_complex(s->dtype) ? (l->f32 ? 'c' : 'z') : (l->f32 ? 's' : 'd');
+  l->complex = luc__dtype_is_complex(s->dtype);
+  l->letter = l->complex ? (l->f32 ? 'c' : 'z') : (l->f32 ? 's' : 'd');
   l->item = luc__dtype_size(s->dtype);
   l->turn = luc__kernels(ctx)->copy->transpose[luc__log2((int64_t)l->item)];
   return open_library(ctx, l);
@@ -94,9 +95,14 @@ void luc__lapack_turn(const luc_lapack *l, void *to, const void *from, int64_t r
 }
 
 const void *luc__lapack_one(const luc_lapack *l) {
-  static const float single = 1;
-  static const double wide = 1;
-  return l->f32 ? (const void *)&single : (const void *)&wide;
+  static const float single[2] = {1, 0};
+  static const double wide[2] = {1, 0};
+  return l->f32 ? (const void *)single : (const void *)wide;
+}
+
+void luc__lapack_conj(const luc_lapack *l, void *block, int64_t n) {
+  for (int64_t i = 1; l->complex && i < 2 * n; i += 2)
+    luc__number_put(l->f32, block, i, -luc__number(l->f32, block, i));
 }
 
 int luc__lapack_work(const luc_lapack *l, const void *work) {
@@ -117,5 +123,6 @@ static inline bool is_finite(const bool f32, const void *block, int64_t n) {
 }
 
 bool luc__lapack_finite(const luc_lapack *l, const void *block, int64_t n) {
-  return l->f32 ? is_finite(true, block, n) : is_finite(false, block, n);
+  const int64_t parts = l->complex ? 2 * n : n;
+  return l->f32 ? is_finite(true, block, parts) : is_finite(false, block, parts);
 }

@@ -16,6 +16,7 @@ typedef struct luc_lapack {
   void *library;
   char letter; /* of the routines' names */
   bool f32;    /* of numbers, or of the parts of complex ones */
+  bool complex;
   size_t item;
   luc_transpose_fn turn; /* of such items */
   bool locks;            /* a routine takes OpenBLAS's lock */
@@ -43,9 +44,11 @@ void luc__lapack_turn(const luc_lapack *l, void *to, const void *from, int64_t r
                       int64_t columns);
 /* 1, as a routine reads an alpha. */
 const void *luc__lapack_one(const luc_lapack *l);
+/* n numbers become their conjugates; real ones stay. */
+void luc__lapack_conj(const luc_lapack *l, void *block, int64_t n);
 /* The size of work that a query with lwork = -1 left in work[0]. */
 int luc__lapack_work(const luc_lapack *l, const void *work);
-/* Is there neither NaN nor infinity? */
+/* Is there neither NaN nor infinity among n numbers? */
 bool luc__lapack_finite(const luc_lapack *l, const void *block, int64_t n);
 
 /* A triangle of A [n, n], whose elements are `down` and `right` apart; `unit`: with a diagonal of
@@ -71,6 +74,19 @@ static inline char *luc__lapack_at(const luc_lapack *l, void *block, int64_t ele
 static inline const char *luc__lapack_from(const luc_lapack *l, const void *block,
                                            int64_t elements) {
   return (const char *)block + (size_t)elements * l->item;
+}
+/* Number i of a block: of a real one the imaginary part is neither kept nor more than 0. */
+static inline void luc__lapack_put(const luc_lapack *l, void *block, int64_t i, double re,
+                                   double im) {
+  if (l->complex)
+    luc__complex_put(l->f32, block, i, re, im);
+  else
+    luc__number_put(l->f32, block, i, re);
+}
+static inline void luc__lapack_get(const luc_lapack *l, const void *block, int64_t i,
+                                   double parts[2]) {
+  parts[0] = luc__number(l->f32, block, l->complex ? 2 * i : i);
+  parts[1] = l->complex ? luc__number(l->f32, block, 2 * i + 1) : 0;
 }
 
 #endif

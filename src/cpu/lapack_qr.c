@@ -59,7 +59,7 @@ static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t wide, job *j
   LUC_TRY(luc__lapack_routine(ctx, &j->l, "geqr2", &j->geqr2));
   LUC_TRY(luc__lapack_routine(ctx, &j->l, "larft", &j->larft));
   LUC_TRY(luc__lapack_routine(ctx, &j->l, "larfb", &j->larfb));
-  LUC_TRY(luc__lapack_routine(ctx, &j->l, "org2r", &j->org2r));
+  LUC_TRY(luc__lapack_routine(ctx, &j->l, j->l.complex ? "ung2r" : "org2r", &j->org2r));
   LUC_TRY(luc__lapack_routine(ctx, &j->l, "trtri", &j->trtri));
   return luc__lapack_routine(ctx, &j->l, "trsm", &j->trsm);
 }
@@ -100,7 +100,7 @@ static int reduce(const job *j, int64_t i, const parts *p) {
     const int64_t next = c + width;
     j->geqr2(&length, &width, corner, &lda, tau, p->work, &info);
     if (j->applied || next < j->k) combine(j, p, c);
-    apply(j, p, c, "L", "T", n - next, luc__lapack_at(&j->l, p->a, next * m + c), m);
+    apply(j, p, c, "L", "C", n - next, luc__lapack_at(&j->l, p->a, next * m + c), m);
   }
   return info;
 }
@@ -113,7 +113,7 @@ static int form_q(const job *j, const parts *p) {
   for (int64_t c = j->k; c < j->wide; c++) {
     char *column = luc__lapack_at(&j->l, p->a, c * m);
     memset(column, 0, (size_t)m * j->l.item);
-    luc__number_put(j->l.f32, column, c, 1);
+    luc__lapack_put(&j->l, column, c, 1, 0);
   }
   for (int64_t c = (j->k - 1) / j->block * j->block; c >= 0 && info == 0; c -= j->block) {
     const int length = (int)(m - c), width = (int)luc__min64(j->block, j->k - c);
@@ -205,6 +205,16 @@ luc_status luc__reflections(luc_context *ctx, luc_matrices s, int64_t k, const v
 
 /* ---- least squares ---- */
 
+/* The sum of the squares of n numbers. */
+static double squares(const luc_lapack *l, const char *of, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < (l->complex ? 2 * n : n); i++) {
+    const double v = luc__number(l->f32, of, i);
+    sum += v * v;
+  }
+  return sum;
+}
+
 /* |R| |R^-1|, at least as much as R's largest by its least singular value. */
 static double condition(const job *j, const char *r, char *inverse) {
   const int64_t m = j->s.m, n = j->s.n;
@@ -217,17 +227,13 @@ static double condition(const job *j, const char *r, char *inverse) {
   j->trtri("U", "N", &order, inverse, &order, &info, 1, 1);
   if (info) return INFINITY;
   for (int64_t c = 0; c < n; c++)
-    for (int64_t i = 0; i <= c; i++)
-      for (int side = 0; side < 2; side++) {
-        const char *of = side ? inverse : r;
-        const int64_t place = c * (side ? n : m) + i;
-        double v = luc__number(j->l.f32, of, place);
-        sums[side] += v * v;
-      }
+    for (int side = 0; side < 2; side++)
+      sums[side] +=
+          squares(&j->l, luc__lapack_from(&j->l, side ? inverse : r, c * (side ? n : m)), c + 1);
   return sqrt(sums[0]) * sqrt(sums[1]);
 }
 
-/* Right hand sides lie by rows: B^T Q R^-T. */
+/* Right hand sides lie by rows, the conjugates of which become B^H Q R^-H. */
 static int least_squares(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, k = j->wide;
@@ -240,10 +246,12 @@ static int least_squares(const void *job_, int64_t i, char *block) {
     j->info[i] = 1;
     return 0;
   }
+  luc__lapack_conj(&j->l, b, m * k);
   for (int64_t c = 0; c < n; c += j->block)
     apply(j, &p, c, "R", "N", k, luc__lapack_at(&j->l, b, c * k), k);
-  j->trsm("R", "U", "T", "N", &right, &order, luc__lapack_one(&j->l), p.a, &lda, b, &right, 1, 1, 1,
+  j->trsm("R", "U", "C", "N", &right, &order, luc__lapack_one(&j->l), p.a, &lda, b, &right, 1, 1, 1,
           1);
+  luc__lapack_conj(&j->l, b, n * k);
   return 0;
 }
 

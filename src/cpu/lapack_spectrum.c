@@ -14,18 +14,27 @@ typedef struct job {
   void *a, *b, *u, *values, *vh;
   int64_t *rank;
   int32_t *info;
-  int lwork, liwork;
-  size_t work; /* where the work of floats begins in a block, and then that of integers */
-  size_t iwork;
+  int lwork, liwork, lrwork; /* lrwork: real numbers that complex routines want, too */
+  size_t work; /* where the work begins in a block, then that of real numbers and of integers */
+  size_t rwork, iwork;
   union {
     void (*syevd)(const char *job, const char *uplo, luc_in n, void *a, luc_in lda, void *w,
                   void *work, luc_in lwork, int *iwork, luc_in liwork, int *info, luc_length,
                   luc_length);
+    void (*heevd)(const char *job, const char *uplo, luc_in n, void *a, luc_in lda, void *w,
+                  void *work, luc_in lwork, void *rwork, luc_in lrwork, int *iwork, luc_in liwork,
+                  int *info, luc_length, luc_length);
     void (*gesdd)(const char *job, luc_in m, luc_in n, void *a, luc_in lda, void *s, void *u,
                   luc_in ldu, void *vt, luc_in ldvt, void *work, luc_in lwork, int *iwork,
                   int *info, luc_length);
+    void (*gesdd_complex)(const char *job, luc_in m, luc_in n, void *a, luc_in lda, void *s,
+                          void *u, luc_in ldu, void *vt, luc_in ldvt, void *work, luc_in lwork,
+                          void *rwork, int *iwork, int *info, luc_length);
     void (*gelsd)(luc_in m, luc_in n, luc_in k, void *a, luc_in lda, void *b, luc_in ldb, void *s,
                   const void *rcond, int *rank, void *work, luc_in lwork, int *iwork, int *info);
+    void (*gelsd_complex)(luc_in m, luc_in n, luc_in k, void *a, luc_in lda, void *b, luc_in ldb,
+                          void *s, const void *rcond, int *rank, void *work, luc_in lwork,
+                          void *rwork, int *iwork, int *info);
     void (*geev)(const char *left, const char *right, luc_in n, void *a, luc_in lda, void *re,
                  void *im, void *vl, luc_in ldvl, void *vr, luc_in ldvr, void *work, luc_in lwork,
                  int *info, luc_length, luc_length);
@@ -42,10 +51,20 @@ static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t k, const cha
   return luc__lapack_routine(ctx, &j->l, stem, &j->call);
 }
 
-/* Lays out a block: elements, lwork of them more, and liwork integers. */
+static size_t real_size(const job *j) {
+  return j->l.f32 ? sizeof(float) : sizeof(double);
+}
+
+/* Values are real: those from the i-th on. */
+static char *value_at(const job *j, int64_t i) {
+  return (char *)j->values + (size_t)i * real_size(j);
+}
+
+/* Lays out a block: elements, lwork of them more, lrwork real numbers and liwork integers. */
 static size_t lay_out(job *j, int64_t elements) {
   j->work = ((size_t)elements * j->l.item + 7) / 8 * 8;
-  j->iwork = (j->work + (size_t)j->lwork * j->l.item + 7) / 8 * 8;
+  j->rwork = (j->work + (size_t)j->lwork * j->l.item + 7) / 8 * 8;
+  j->iwork = (j->rwork + (size_t)j->lrwork * real_size(j) + 7) / 8 * 8;
   return j->iwork + (size_t)j->liwork * sizeof(int);
 }
 
@@ -54,18 +73,31 @@ static int64_t work_of(const luc_matrices *s) {
   return 10 * s->m * s->n * luc__min64(s->m, s->n);
 }
 
-/* ---- eigenvalues of symmetric matrices ---- */
+/* ---- eigenvalues of Hermitian matrices ---- */
 
+static void call_eigh(const job *j, const char *part, char *a, void *values, void *work,
+                      luc_in lwork, void *rwork, luc_in lrwork, int *iwork, luc_in liwork,
+                      int *info) {
+  const int n = (int)j->s.n;
+  const char *what = j->vectors ? "V" : "N";
+  if (j->l.complex)
+    j->call.heevd(what, part, &n, a, &n, values, work, lwork, rwork, lrwork, iwork, liwork, info, 1,
+                  1);
+  else
+    j->call.syevd(what, part, &n, a, &n, values, work, lwork, iwork, liwork, info, 1, 1);
+}
+
+/* Rows read as columns are the conjugate. */
 static int eigh(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
   char *one = luc__lapack_at(&j->l, j->a, i * j->s.n * j->s.n);
   const char *part = j->upper ? "L" : "U"; /* of rows read as columns */
   memcpy(block, one, (size_t)(j->s.n * j->s.n) * j->l.item);
-  j->call.syevd(j->vectors ? "V" : "N", part, &n, block, &n,
-                luc__lapack_at(&j->l, j->values, i * n), block + j->work, &j->lwork,
-                (int *)(block + j->iwork), &j->liwork, &j->info[i], 1, 1);
+  call_eigh(j, part, block, value_at(j, i * n), block + j->work, &j->lwork, block + j->rwork,
+            &j->lrwork, (int *)(block + j->iwork), &j->liwork, &j->info[i]);
   if (j->vectors) luc__lapack_turn(&j->l, one, block, n, n);
+  if (j->vectors) luc__lapack_conj(&j->l, one, j->s.n * j->s.n);
   return j->info[i];
 }
 
@@ -76,12 +108,15 @@ luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, bool vectors,
                      void *values, int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, 0, "syevd", &j));
-  int n = (int)s.n, query = -1, wrong = 0;
-  double wanted = 0;
-  j.call.syevd("V", "U", &n, a, &n, values, &wanted, &query, &j.liwork, &query, &wrong, 1, 1);
+  LUC_TRY(prepare(ctx, s, 0, luc__dtype_is_complex(s.dtype) ? "heevd" : "syevd", &j));
+  const int n = (int)s.n, query = -1;
+  int wrong = 0;
+  double wanted[2] = {0}, wanted_real = 0;
+  j.vectors = true;
+  call_eigh(&j, "U", a, values, wanted, &query, &wanted_real, &query, &j.liwork, &query, &wrong);
   j.upper = upper, j.vectors = vectors, j.a = a, j.values = values, j.info = info;
-  j.lwork = luc__lapack_work(&j.l, &wanted) + BLOCK * (n + BLOCK + 1), j.liwork = 3 + 5 * n;
+  j.lwork = luc__lapack_work(&j.l, wanted) + BLOCK * (n + BLOCK + 1), j.liwork = 3 + 5 * n;
+  j.lrwork = j.l.complex ? luc__lapack_work(&j.l, &wanted_real) : 0;
   const size_t block = lay_out(&j, s.n * s.n);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s), block, eigh, &j);
 }
@@ -94,22 +129,42 @@ static int refuse(int32_t *info) {
   return 0;
 }
 
-/* Rows read as columns are A^T = V S U^T, so the two factors only change places. */
+/* Of A^T, which rows are when they are read as columns: its U is Vh^T, its Vh U^T. */
+static void call_svd(const job *j, char *a, void *values, void *u, void *vh, void *work,
+                     luc_in lwork, void *rwork, int *iwork, int *info) {
+  const int64_t k = luc__min64(j->s.m, j->s.n);
+  const int rows = (int)j->s.n, columns = (int)j->s.m, ldvt = (int)(j->full ? j->s.m : k);
+  const char *what = !j->vectors ? "N" : j->full ? "A" : "S";
+  if (j->l.complex)
+    j->call.gesdd_complex(what, &rows, &columns, a, &rows, values, vh, &rows, u, &ldvt, work, lwork,
+                          rwork, iwork, info, 1);
+  else
+    j->call.gesdd(what, &rows, &columns, a, &rows, values, vh, &rows, u, &ldvt, work, lwork, iwork,
+                  info, 1);
+}
+
 static int svd(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, k = luc__min64(m, n);
   const int64_t wide = j->full ? m : k, high = j->full ? n : k;
-  const int rows = (int)n, columns = (int)m, ldvt = (int)wide;
   char *one = luc__lapack_at(&j->l, j->a, i * m * n);
   if (!luc__lapack_finite(&j->l, one, m * n)) return refuse(&j->info[i]);
-  j->call.gesdd(!j->u     ? "N"
-                : j->full ? "A"
-                          : "S",
-                &rows, &columns, one, &rows, luc__lapack_at(&j->l, j->values, i * k),
-                j->u ? luc__lapack_at(&j->l, j->vh, i * high * n) : NULL, &rows,
-                j->u ? luc__lapack_at(&j->l, j->u, i * m * wide) : NULL, &ldvt, block, &j->lwork,
-                (int *)(block + j->iwork), &j->info[i], 1);
+  call_svd(j, one, value_at(j, i * k),
+           j->vectors ? luc__lapack_at(&j->l, j->u, i * m * wide) : NULL,
+           j->vectors ? luc__lapack_at(&j->l, j->vh, i * high * n) : NULL, block, &j->lwork,
+           block + j->rwork, (int *)(block + j->iwork), &j->info[i]);
   return j->info[i];
+}
+
+/* What complex routines ask for in their description. */
+static luc_status svd_room(luc_context *ctx, job *j) {
+  const int64_t k = luc__min64(j->s.m, j->s.n), most = luc__max64(j->s.m, j->s.n);
+  const int64_t room = j->vectors ? k * (5 * k + 2 * most + 2 * k + 5) : 7 * k;
+  LUC_CHECK(ctx, !j->l.complex || room < INT32_MAX, LUC_ERR_SUPPORT,
+            "a complex matrix of %lld rows and %lld columns is too large", (long long)j->s.m,
+            (long long)j->s.n);
+  j->lrwork = j->l.complex ? (int)room : 0;
+  return LUC_OK;
 }
 
 luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *u, void *values,
@@ -118,26 +173,35 @@ luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *
   int64_t k = luc__min64(s.m, s.n);
   if (luc__lapack_empty(&s, k, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, "gesdd", &j));
-  int rows = (int)s.n, columns = (int)s.m, ldvt = (int)(full ? s.m : k);
-  int query = -1, unused = 0, wrong = 0;
-  double wanted = 0;
-  j.call.gesdd(!u     ? "N"
-               : full ? "A"
-                      : "S",
-               &rows, &columns, a, &rows, values, vh, &rows, u, &ldvt, &wanted, &query, &unused,
-               &wrong, 1);
-  j.full = full, j.a = a, j.u = u, j.values = values, j.vh = vh, j.info = info;
-  j.lwork = luc__lapack_work(&j.l, &wanted), j.liwork = 8 * (int)k;
+  const int query = -1;
+  int unused = 0, wrong = 0;
+  double wanted[2] = {0}, unused_real = 0;
+  j.full = full, j.vectors = u != NULL;
+  call_svd(&j, a, values, u, vh, wanted, &query, &unused_real, &unused, &wrong);
+  j.a = a, j.u = u, j.values = values, j.vh = vh, j.info = info;
+  j.lwork = luc__lapack_work(&j.l, wanted), j.liwork = 8 * (int)k;
+  LUC_TRY(svd_room(ctx, &j));
   const size_t block = lay_out(&j, 0);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s), block, svd, &j);
 }
 
 /* ---- least squares ---- */
 
+static void call_gelsd(const job *j, void *a, void *b, void *values, int *rank, void *work,
+                       luc_in lwork, void *rwork, int *iwork, int *info) {
+  const int rows = (int)j->s.m, columns = (int)j->s.n, right = (int)j->k;
+  const int ldb = (int)luc__max64(j->s.m, j->s.n);
+  if (j->l.complex)
+    j->call.gelsd_complex(&rows, &columns, &right, a, &rows, b, &ldb, values, j->limit, rank, work,
+                          lwork, rwork, iwork, info);
+  else
+    j->call.gelsd(&rows, &columns, &right, a, &rows, b, &ldb, values, j->limit, rank, work, lwork,
+                  iwork, info);
+}
+
 static int lstsq(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, least = luc__min64(m, n), most = luc__max64(m, n);
-  const int rows = (int)m, columns = (int)n, right = (int)j->k, ldb = (int)most;
   char *a = luc__lapack_at(&j->l, j->a, i * m * n),
        *b = luc__lapack_at(&j->l, j->b, i * most * j->k);
   char *turned = luc__lapack_at(&j->l, block, m * n);
@@ -146,9 +210,8 @@ static int lstsq(const void *job_, int64_t i, char *block) {
     return refuse(&j->info[i]);
   luc__lapack_turn(&j->l, block, a, m, n);
   luc__lapack_turn(&j->l, turned, b, most, j->k);
-  j->call.gelsd(&rows, &columns, &right, block, &rows, turned, &ldb,
-                luc__lapack_at(&j->l, j->values, i * least), j->limit, &found, block + j->work,
-                &j->lwork, (int *)(block + j->iwork), &j->info[i]);
+  call_gelsd(j, block, turned, value_at(j, i * least), &found, block + j->work, &j->lwork,
+             block + j->rwork, (int *)(block + j->iwork), &j->info[i]);
   j->rank[i] = found;
   luc__lapack_turn(&j->l, b, turned, j->k, most);
   return j->info[i];
@@ -159,19 +222,19 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
   job j;
   int64_t least = luc__min64(s.m, s.n), most = luc__max64(s.m, s.n);
   memset(rank, 0, (size_t)s.count * sizeof *rank);
-  memset(values, 0, (size_t)(s.count * least) * luc__dtype_size(s.dtype));
+  memset(values, 0, (size_t)(s.count * least) * luc__dtype_size(luc__dtype_to_real(s.dtype)));
   if (luc__lapack_empty(&s, least, info) || k == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, k, "gelsd", &j));
-  int rows = (int)s.m, columns = (int)s.n, right = (int)k, ldb = (int)most;
-  int query = -1, found = 0, wrong = 0;
+  const int query = -1;
+  int found = 0, wrong = 0;
   if (!(rcond > 0)) rcond = -1; /* LAPACK's word for the dtype's precision; it prints of NaN */
   float rcond32 = (float)rcond;
   j.limit = j.l.f32 ? (const void *)&rcond32 : (const void *)&rcond;
-  double wanted = 0;
-  j.call.gelsd(&rows, &columns, &right, a, &rows, b, &ldb, values, j.limit, &found, &wanted, &query,
-               &j.liwork, &wrong);
+  double wanted[2] = {0}, wanted_real = 0;
+  call_gelsd(&j, a, b, values, &found, wanted, &query, &wanted_real, &j.liwork, &wrong);
+  j.lrwork = j.l.complex ? luc__lapack_work(&j.l, &wanted_real) : 0;
   j.a = a, j.b = b, j.values = values, j.rank = rank, j.info = info;
-  j.lwork = luc__lapack_work(&j.l, &wanted), j.liwork++;
+  j.lwork = luc__lapack_work(&j.l, wanted), j.liwork++;
   const size_t block = lay_out(&j, s.m * s.n + most * k);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s), block, lstsq, &j);
 }
@@ -200,16 +263,15 @@ static int eig(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t square = j->s.n * j->s.n;
   const int n = (int)j->s.n, one = 1;
-  const bool complex = luc__dtype_is_complex(j->s.dtype);
   const char *right = j->vh ? "V" : "N";
-  const size_t pair = complex ? j->l.item : 2 * j->l.item; /* of a complex number */
+  const size_t pair = 2 * real_size(j); /* of a complex number */
   char *vr = luc__lapack_at(&j->l, block, square), *work = block + j->work;
   char *re = luc__lapack_at(&j->l, vr, square),
        *im = luc__lapack_at(&j->l, re, n); /* or what a complex one wants */
   char *w = (char *)j->values + (size_t)(i * n) * pair,
        *v = j->vh ? (char *)j->vh + (size_t)(i * square) * pair : NULL;
   luc__lapack_turn(&j->l, block, luc__lapack_from(&j->l, j->from, i * square), n, n);
-  if (complex) {
+  if (j->l.complex) {
     j->call.geev_complex("N", right, &n, block, &n, w, NULL, &one, vr, &n, work, &j->lwork, re,
                          &j->info[i], 1, 1);
     if (v) luc__lapack_turn(&j->l, v, vr, n, n);
@@ -224,11 +286,10 @@ static int eig(const void *job_, int64_t i, char *block) {
 luc_status luc__eig(luc_context *ctx, luc_matrices s, const void *a, void *values, void *vectors,
                     int32_t *info) {
   job j;
-  const bool complex = luc__dtype_is_complex(s.dtype);
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, "geev", &j));
-  LUC_CHECK(ctx, luc__lapack_finite(&j.l, a, s.count * s.n * s.n * (complex ? 2 : 1)),
-            LUC_ERR_VALUE, "input tensor should not contain infs or NaNs.");
+  LUC_CHECK(ctx, luc__lapack_finite(&j.l, a, s.count * s.n * s.n), LUC_ERR_VALUE,
+            "input tensor should not contain infs or NaNs.");
   j.from = a, j.values = values, j.vh = vectors, j.info = info, j.lwork = 64 * (int)s.n;
   const size_t block = lay_out(&j, 2 * s.n * (s.n + 1));
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s), block, eig, &j);

@@ -16,26 +16,17 @@ luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor
   return LUC_OK;
 }
 
-static luc_status need(luc_context *ctx, const char *name, const luc_tensor *t, luc_dtype dtype) {
+luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t) {
+  const luc_dtype dtype = luc__dtype_to_real(t->dtype);
   char shape[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
             "The input tensor %s must have at least 2 dimensions (got %s)", name,
             luc__tensor_shape_text(shape, t));
-  LUC_CHECK(ctx, !luc__dtype_is_complex(dtype), LUC_ERR_TYPE, "not implemented for %s",
-            luc__dtype_name(dtype));
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
             "Expected a floating point or complex tensor as input. Got %s", luc__dtype_name(dtype));
   LUC_CHECK(ctx, dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64, LUC_ERR_TYPE,
             "Low precision dtypes not supported. Got %s", luc__dtype_name(dtype));
   return LUC_OK;
-}
-
-luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t) {
-  return need(ctx, name, t, t->dtype);
-}
-
-luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t) {
-  return need(ctx, name, t, luc__dtype_to_real(t->dtype));
 }
 
 luc_status luc__need_square_matrices(luc_context *ctx, const char *name, const luc_tensor *t) {
@@ -109,26 +100,47 @@ luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t 
   return luc__f_call(f, op, LUC_ARGS(luc_v_tensor(t), luc_v_int(diagonal)));
 }
 
-luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n) {
-  if (f->status != LUC_OK) return NULL;
+static luc_tensor *eye(luc_formula *f, luc_dtype dtype, int64_t n) {
   return luc__f_call(f, LUC_OP_eye,
-                     LUC_ARGS(luc_v_int(n), luc_v_int(n), luc_v_dtype(luc__dtype_to_real(t->dtype)),
-                              luc_v_none()));
+                     LUC_ARGS(luc_v_int(n), luc_v_int(n), luc_v_dtype(dtype), luc_v_none()));
+}
+
+luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n) {
+  return f->status == LUC_OK ? eye(f, luc__dtype_to_real(t->dtype), n) : NULL;
+}
+
+luc_tensor *luc__f_identity(luc_formula *f, const luc_tensor *t, int64_t n) {
+  return f->status == LUC_OK ? eye(f, t->dtype, n) : NULL;
 }
 
 luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle) {
-  bool upper = triangle & LUC_UPPER, unit = triangle & LUC_UNIT,
-       transposed = triangle & LUC_TRANSPOSED;
-  luc_tensor *t = transposed ? luc__f_mt(f, a) : a;
+  bool upper = triangle & LUC_UPPER, unit = triangle & LUC_UNIT, adjoint = triangle & LUC_ADJOINT;
+  luc_tensor *t = adjoint ? luc__f_mh(f, a) : a;
   if (f->status == LUC_OK) f->status = luc__f_same_batch(f, &t, &b);
-  return luc__f_call(f, LUC_OP_solve_triangle,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_tensor(b), luc_v_bool(upper != transposed),
-                              luc_v_bool(unit)));
+  return luc__f_call(
+      f, LUC_OP_solve_triangle,
+      LUC_ARGS(luc_v_tensor(t), luc_v_tensor(b), luc_v_bool(upper != adjoint), luc_v_bool(unit)));
 }
 
 luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle) {
-  luc_tensor *turned = luc__f_mt(f, b);
-  return luc__f_mt(f, luc__f_solve_triangle(f, a, turned, triangle ^ LUC_TRANSPOSED));
+  luc_tensor *turned = luc__f_mh(f, b);
+  return luc__f_mh(f, luc__f_solve_triangle(f, a, turned, triangle ^ LUC_ADJOINT));
+}
+
+void luc__f_check_gauge(luc_formula *f, luc_tensor *diagonal, const char *name, bool singular) {
+  if (f->status != LUC_OK || !luc__dtype_is_complex(diagonal->dtype)) return;
+  luc_tensor *worst = luc__f1(f, LUC_OP_abs, luc__f1(f, LUC_OP_imag, diagonal));
+  if (f->status != LUC_OK || worst->numel == 0) return;
+  worst = luc__f1(f, LUC_OP_amax, luc__all_samples(worst));
+  if (f->status != LUC_OK) return;
+  double value = luc__scalar_double(luc__load_scalar(worst->data, worst->dtype));
+  if (!(value <= 1e-2)) /* also where it is no number */
+    f->status = luc__fail(f->ctx, LUC_ERR_VALUE,
+                          "%s: The %s in the complex case are specified up to multiplication by "
+                          "e^{i phi}. The specified loss function depends on this %s",
+                          name, singular ? "singular vectors" : "eigenvectors",
+                          singular ? "phase term, making it ill-defined."
+                                   : "quantity, so it is ill-defined.");
 }
 
 static luc_tensor *with_batch(luc_formula *f, luc_tensor *t, int nbatch, const int64_t *batch) {

@@ -9,11 +9,9 @@
 
 /* Fails unless t is [..., n, n], of any dtype. */
 luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor *t);
-/* Fails unless t is float32 or float64 [..., m, n]. */
+/* Fails unless t is [..., m, n] of single or double precision. */
 luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t);
-/* The same, complex64 and complex128 too. */
-luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t);
-/* Fails unless t is float32 or float64 [..., n, n]. */
+/* Fails unless t is such a [..., n, n]. */
 luc_status luc__need_square_matrices(luc_context *ctx, const char *name, const luc_tensor *t);
 /* The matrices that a contiguous t consists of. */
 luc_matrices luc__matrices(const luc_tensor *t);
@@ -39,33 +37,41 @@ static inline luc_tensor *luc__f_mt(luc_formula *f, luc_tensor *t) {
 static inline luc_tensor *luc__f_mm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
   return luc__f2(f, LUC_OP_matmul, a, b);
 }
-/* a^T b and a b^T. */
-static inline luc_tensor *luc__f_tm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
-  return luc__f_mm(f, luc__f_mt(f, a), b);
-}
-static inline luc_tensor *luc__f_mtm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
-  return luc__f_mm(f, a, luc__f_mt(f, b));
-}
 /* Transposed and conjugated. */
 static inline luc_tensor *luc__f_mh(luc_formula *f, luc_tensor *t) {
   luc_tensor *turned = luc__f_mt(f, t);
-  bool complex = f->status == LUC_OK && luc__dtype_is_complex(turned->dtype);
-  return complex ? luc__f1(f, LUC_OP_conj, turned) : turned;
+  return luc__f_conj(f, turned);
+}
+/* a^H b and a b^H. */
+static inline luc_tensor *luc__f_hm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
+  return luc__f_mm(f, luc__f_mh(f, a), b);
+}
+static inline luc_tensor *luc__f_mmh(luc_formula *f, luc_tensor *a, luc_tensor *b) {
+  return luc__f_mm(f, a, luc__f_mh(f, b));
 }
 /* a + b, where NULL stands for zero. */
 luc_tensor *luc__f_plus(luc_formula *f, luc_tensor *a, luc_tensor *b);
 /* The triangle of a matrix (tril or triu) from this diagonal on. */
 luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t diagonal);
-/* Identity matrices [n, n] of t's dtype, or that of its parts. */
+/* The identity [n, n] in the dtype of t's parts; or in t's. */
 luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n);
-/* Which triangle A is, whether its diagonal counts as ones, whether A^T is to be solved by. */
-enum { LUC_LOWER = 0, LUC_UPPER = 1, LUC_UNIT = 2, LUC_TRANSPOSED = 4 };
+luc_tensor *luc__f_identity(luc_formula *f, const luc_tensor *t, int64_t n);
+/* Which triangle A is, whether its diagonal counts as ones, whether A^H is to be solved by. */
+enum { LUC_LOWER = 0, LUC_UPPER = 1, LUC_UNIT = 2, LUC_ADJOINT = 4 };
 /* X of A X = B for a triangular A. */
 luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle);
 /* X of X A = B. */
 luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle);
 /* Both with the batch dimensions that theirs broadcast to. */
 luc_status luc__f_same_batch(luc_formula *f, luc_tensor **a, luc_tensor **b);
+/* The last two dimensions' diagonal. */
+static inline luc_tensor *luc__f_diagonal(luc_formula *f, luc_tensor *t) {
+  return luc__f_call(f, LUC_OP_diagonal,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_int(-2), luc_v_int(-1)));
+}
+/* Fails, as `name`, where the diagonal of V^H gV, complex, has imaginary parts: then the loss
+ * depends on factors of size 1 that eigenvectors V, or `singular` ones, are free in. */
+void luc__f_check_gauge(luc_formula *f, luc_tensor *diagonal, const char *name, bool singular);
 /* t[i, j] / (x[j] - x[i]), with zeros on the diagonal. */
 luc_tensor *luc__f_over_gaps(luc_formula *f, luc_tensor *t, luc_tensor *x);
 

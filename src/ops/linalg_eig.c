@@ -9,7 +9,7 @@ static luc_status eig(luc_context *ctx, luc_tensor *input, luc_tensor **values_o
                       luc_tensor **vectors_out) {
   luc_tensor *a = NULL, *values = NULL, *vectors = NULL, *info = NULL;
   luc_status status;
-  LUC_TRY(luc__need_any_matrices(ctx, "A", input));
+  LUC_TRY(luc__need_matrices(ctx, "A", input));
   LUC_TRY(luc__need_square(ctx, "A", input));
   luc_dtype dtype = luc__dtype_to_complex(input->dtype);
   LUC_GO(luc__to_contiguous(ctx, input, &a));
@@ -35,27 +35,12 @@ luc_status luc__run_linalg_eig(luc_context *ctx, luc_value *args, luc_value *out
   return LUC_OK;
 }
 
-/* The diagonal of V^H gV is imaginary where the loss depends on a factor that V is free in. */
-static void check_gauge(luc_formula *f, luc_tensor *diagonal) {
-  luc_tensor *worst = luc__f1(f, LUC_OP_abs, luc__f1(f, LUC_OP_imag, diagonal));
-  if (f->status != LUC_OK || worst->numel == 0) return;
-  worst = luc__f1(f, LUC_OP_amax, luc__all_samples(worst));
-  if (f->status != LUC_OK) return;
-  double value = luc__scalar_double(luc__load_scalar(worst->data, worst->dtype));
-  if (!(value <= 1e-2)) /* also where it is no number */
-    f->status = luc__fail(f->ctx, LUC_ERR_VALUE,
-                          "linalg_eig_backward: The eigenvectors in the complex case are specified "
-                          "up to multiplication by e^{i phi}. The specified loss function depends "
-                          "on this quantity, so it is ill-defined.");
-}
-
 /* What turns of V pass on: (V^H gV - V^H V diag(Re V^H gV)) / conj(l[j] - l[i]), the diagonal
  * zero. */
 static luc_tensor *turned(luc_formula *f, luc_tensor *l, luc_tensor *v, luc_tensor *g) {
   luc_tensor *vh = luc__f_mh(f, v), *vg = luc__f_mm(f, vh, g);
-  luc_tensor *diagonal = luc__f_call(
-      f, LUC_OP_diagonal, LUC_ARGS(luc_v_tensor(vg), luc_v_int(0), luc_v_int(-2), luc_v_int(-1)));
-  check_gauge(f, diagonal);
+  luc_tensor *diagonal = luc__f_diagonal(f, vg);
+  luc__f_check_gauge(f, diagonal, "linalg_eig_backward", false);
   luc_tensor *size = luc__f_unsqueeze(f, luc__f1(f, LUC_OP_real, diagonal), -2);
   luc_tensor *t = luc__f_mm(f, vh, luc__f2(f, LUC_OP_mul, v, size));
   return luc__f_over_gaps(f, luc__f2(f, LUC_OP_sub, vg, t), luc__f1(f, LUC_OP_conj, l));

@@ -160,14 +160,14 @@ luc_status luc__run_linalg_lu(luc_context *ctx, luc_value *args, luc_value *out)
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T for square factors. */
+/* L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H for square factors. */
 static luc_tensor *square(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor *gl,
                           luc_tensor *gu) {
-  luc_tensor *low = luc__f_triangle(f, LUC_OP_tril, luc__f_tm(f, l, gl), -1);
-  luc_tensor *high = luc__f_triangle(f, LUC_OP_triu, luc__f_mtm(f, gu, u), 0);
+  luc_tensor *low = luc__f_triangle(f, LUC_OP_tril, luc__f_hm(f, l, gl), -1);
+  luc_tensor *high = luc__f_triangle(f, LUC_OP_triu, luc__f_mmh(f, gu, u), 0);
   luc_tensor *g = luc__f2(f, LUC_OP_add, low, high);
-  g = luc__f_solve_triangle(f, l, g, LUC_LOWER | LUC_UNIT | LUC_TRANSPOSED);
-  return luc__f_solve_right(f, u, g, LUC_UPPER | LUC_TRANSPOSED);
+  g = luc__f_solve_triangle(f, l, g, LUC_LOWER | LUC_UNIT | LUC_ADJOINT);
+  return luc__f_solve_right(f, u, g, LUC_UPPER | LUC_ADJOINT);
 }
 
 /* [A1 A2] = L [U1 U2]: U2 = L^-1 A2 reaches L as well. */
@@ -175,8 +175,8 @@ static luc_tensor *wide(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor
                         luc_tensor *gu, int64_t k, int64_t n) {
   luc_tensor *u1 = luc__f_narrow(f, u, -1, 0, k), *u2 = luc__f_narrow(f, u, -1, k, n - k);
   luc_tensor *g1 = luc__f_narrow(f, gu, -1, 0, k), *g2 = luc__f_narrow(f, gu, -1, k, n - k);
-  luc_tensor *ga2 = luc__f_solve_triangle(f, l, g2, LUC_LOWER | LUC_UNIT | LUC_TRANSPOSED);
-  gl = luc__f2(f, LUC_OP_sub, gl, luc__f_mtm(f, ga2, u2));
+  luc_tensor *ga2 = luc__f_solve_triangle(f, l, g2, LUC_LOWER | LUC_UNIT | LUC_ADJOINT);
+  gl = luc__f2(f, LUC_OP_sub, gl, luc__f_mmh(f, ga2, u2));
   return luc__f_cat(f, square(f, l, u1, gl, g1), ga2, -1);
 }
 
@@ -185,8 +185,8 @@ static luc_tensor *tall(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor
                         luc_tensor *gu, int64_t k, int64_t m) {
   luc_tensor *l1 = luc__f_narrow(f, l, -2, 0, k), *l2 = luc__f_narrow(f, l, -2, k, m - k);
   luc_tensor *g1 = luc__f_narrow(f, gl, -2, 0, k), *g2 = luc__f_narrow(f, gl, -2, k, m - k);
-  luc_tensor *ga2 = luc__f_solve_right(f, u, g2, LUC_UPPER | LUC_TRANSPOSED);
-  gu = luc__f2(f, LUC_OP_sub, gu, luc__f_tm(f, l2, ga2));
+  luc_tensor *ga2 = luc__f_solve_right(f, u, g2, LUC_UPPER | LUC_ADJOINT);
+  gu = luc__f2(f, LUC_OP_sub, gu, luc__f_hm(f, l2, ga2));
   return luc__f_cat(f, square(f, l1, u, g1, gu), ga2, -2);
 }
 
@@ -209,16 +209,16 @@ luc_status luc__grad_linalg_lu_factor(luc_context *ctx, luc_backward *b) {
 
 /* ---- solving by the factors ---- */
 
-/* A X = B, or A^T X = B. */
+/* A X = B, or A^H X = B. */
 static luc_tensor *solve_left(luc_formula *f, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,
-                              bool transposed) {
+                              bool adjoint) {
   luc_tensor *p = permutation(f, lu, pivots);
-  if (!transposed) {
-    luc_tensor *y = luc__f_solve_triangle(f, lu, luc__f_tm(f, p, b), LUC_LOWER | LUC_UNIT);
+  if (!adjoint) {
+    luc_tensor *y = luc__f_solve_triangle(f, lu, luc__f_hm(f, p, b), LUC_LOWER | LUC_UNIT);
     return luc__f_solve_triangle(f, lu, y, LUC_UPPER);
   }
-  luc_tensor *y = luc__f_solve_triangle(f, lu, b, LUC_UPPER | LUC_TRANSPOSED);
-  return luc__f_mm(f, p, luc__f_solve_triangle(f, lu, y, LUC_LOWER | LUC_UNIT | LUC_TRANSPOSED));
+  luc_tensor *y = luc__f_solve_triangle(f, lu, b, LUC_UPPER | LUC_ADJOINT);
+  return luc__f_mm(f, p, luc__f_solve_triangle(f, lu, y, LUC_LOWER | LUC_UNIT | LUC_ADJOINT));
 }
 
 static luc_status lu_solve(luc_context *ctx, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,
@@ -235,8 +235,8 @@ static luc_status lu_solve(luc_context *ctx, luc_tensor *lu, luc_tensor *pivots,
       left ? "AX = B" : "XA = B", luc__tensor_shape_text(ta, lu), luc__tensor_shape_text(tb, b));
   luc_formula f = luc__formula(ctx);
   if (left) return luc__f_result(&f, solve_left(&f, lu, pivots, b, adjoint), out);
-  luc_tensor *x = solve_left(&f, lu, pivots, luc__f_mt(&f, b), !adjoint);
-  return luc__f_result(&f, luc__f_mt(&f, x), out);
+  luc_tensor *x = solve_left(&f, lu, pivots, luc__f_mh(&f, b), !adjoint);
+  return luc__f_result(&f, luc__f_mh(&f, x), out);
 }
 
 /* linalg.lu_solve(LU, pivots, B, left, adjoint) */
@@ -261,7 +261,7 @@ static luc_status determinants(luc_context *ctx, luc_tensor *input, luc_tensor *
   LUC_TRY(luc__need_square_matrices(ctx, "A", input));
   LUC_GO(luc__to_contiguous(ctx, input, &a));
   LUC_GO(luc__batch_empty(ctx, a, dtype, 0, NULL, values));
-  if (size) LUC_GO(luc__batch_empty(ctx, a, dtype, 0, NULL, size));
+  if (size) LUC_GO(luc__batch_empty(ctx, a, luc__dtype_to_real(dtype), 0, NULL, size));
   LUC_GO(luc__determinant(ctx, luc__matrices(a), a->data, (*values)->data,
                           size ? (*size)->data : NULL));
 done:
@@ -275,7 +275,8 @@ luc_status luc__run_linalg_det(luc_context *ctx, luc_value *args, luc_value *out
   return luc__give(ctx, status, out, r);
 }
 
-/* The matrix of cofactors: det(A) inv(A)^T, also where A is singular, by its singular values. */
+/* The conjugates of the cofactors: those of det(A) inv(A)^T, also where A is singular, by its
+ * singular values. */
 static luc_tensor *cofactors(luc_formula *f, luc_tensor *a) {
   luc_value parts[3] = {{0}};
   luc_value args[] = {luc_v_tensor(a), luc_v_bool(false), luc_v_none()};
@@ -289,7 +290,8 @@ static luc_tensor *cofactors(luc_formula *f, luc_tensor *a) {
   rest = luc__f_call(f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(rest), luc_v_int(-1)));
   luc_tensor *sign =
       luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_linalg_det, u), luc__f1(f, LUC_OP_linalg_det, vh));
-  luc_tensor *scale = luc__f2(f, LUC_OP_mul, rest, luc__f_unsqueeze(f, sign, -1));
+  sign = luc__f_unsqueeze(f, luc__f_conj(f, sign), -1);
+  luc_tensor *scale = luc__f2(f, LUC_OP_mul, rest, sign);
   return luc__f_mm(f, luc__f2(f, LUC_OP_mul, u, luc__f_unsqueeze(f, scale, -2)), vh);
 }
 
@@ -300,7 +302,7 @@ static luc_tensor *twice_unsqueezed(luc_formula *f, luc_tensor *t) {
 /* A^-T of the matrices a, and the factors it comes of. */
 static luc_tensor *turned_inverse(luc_formula *f, luc_tensor *a, luc_tensor **lu) {
   luc_value parts[4];
-  luc_tensor *eye = luc__f_eye(f, a, a->sizes[a->ndim - 1]);
+  luc_tensor *eye = luc__f_identity(f, a, a->sizes[a->ndim - 1]);
   a = luc__f_mt(f, a);
   if (f->status == LUC_OK) f->status = luc__f_same_batch(f, &a, &eye);
   luc_value args[] = {luc_v_tensor(a), luc_v_tensor(eye)};
@@ -312,23 +314,30 @@ static luc_tensor *turned_inverse(luc_formula *f, luc_tensor *a, luc_tensor **lu
   return luc__f_own(f, parts[0].as.tensor);
 }
 
-/* g det(A) A^-T: unless the determinant is to be differentiated again, both come of the same
+/* The determinant d as the product of a factor's diagonal, which knows it up to a sign. */
+static luc_tensor *with_sign(luc_formula *f, luc_tensor *product, luc_tensor *d) {
+  if (f->status != LUC_OK) return NULL;
+  if (!luc__dtype_is_complex(d->dtype)) return luc__f2(f, LUC_OP_copysign, product, d);
+  luc_tensor *same = luc__f2(f, LUC_OP_mul, d, luc__f_conj(f, product));
+  return luc__f2(f, LUC_OP_mul, product, luc__f1(f, LUC_OP_sgn, luc__f1(f, LUC_OP_real, same)));
+}
+
+/* g conj(det(A)) A^-H: unless the determinant is to be differentiated again, both come of the same
  * factors, so that what rounding made of a pivot near 0 divides out. */
 luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
   luc_tensor *a = b->args[0].as.tensor, *d = b->results[0], *g = b->gout[0], *lu = NULL, *r;
   if (!g) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   luc_tensor *inverse = turned_inverse(&f, a, &lu);
-  luc_tensor *diagonal = luc__f_call(
-      &f, LUC_OP_diagonal, LUC_ARGS(luc_v_tensor(lu), luc_v_int(0), luc_v_int(-2), luc_v_int(-1)));
+  luc_tensor *diagonal = luc__f_diagonal(&f, lu);
   if (f.status == LUC_OK && luc__any_zero(ctx, diagonal)) {
     r = luc__f2(&f, LUC_OP_mul, cofactors(&f, a), twice_unsqueezed(&f, g));
   } else {
     luc_tensor *size =
         luc__f_call(&f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(diagonal), luc_v_int(-1)));
-    if (!luc__recording(ctx)) d = luc__f2(&f, LUC_OP_copysign, size, d);
-    luc_tensor *scale = twice_unsqueezed(&f, luc__f2(&f, LUC_OP_mul, g, d));
-    r = luc__f2(&f, LUC_OP_mul, inverse, scale);
+    if (!luc__recording(ctx)) d = with_sign(&f, size, d);
+    luc_tensor *scale = twice_unsqueezed(&f, luc__f2(&f, LUC_OP_mul, g, luc__f_conj(&f, d)));
+    r = luc__f2(&f, LUC_OP_mul, luc__f_conj(&f, inverse), scale);
   }
   return luc__f_end(&f, r, &b->gin[0]);
 }
@@ -340,12 +349,20 @@ luc_status luc__run_linalg_slogdet(luc_context *ctx, luc_value *args, luc_value 
   return luc__give_two(ctx, status, sign, size, out);
 }
 
+/* (g - i Im(conj(gsign) sign)) A^-H: a complex sign is e^(i angle), which the matrix moves, too. */
 luc_status luc__grad_linalg_slogdet(luc_context *ctx, luc_backward *b) {
-  if (!b->gout[1]) return LUC_OK;
+  luc_tensor *a = b->args[0].as.tensor, *g = b->gout[1];
+  const bool turns = b->gout[0] && luc__dtype_is_complex(a->dtype);
+  if (!g && !turns) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *inverse = luc__f1(&f, LUC_OP_linalg_inv_ex, b->args[0].as.tensor);
-  luc_tensor *r = luc__f2(&f, LUC_OP_mul, luc__f_mt(&f, inverse), twice_unsqueezed(&f, b->gout[1]));
-  return luc__f_end(&f, r, &b->gin[0]);
+  if (turns) { /* Im(gsign conj(sign)) is the negative */
+    luc_tensor *turn = luc__f2(&f, LUC_OP_mul, b->gout[0], luc__f_conj(&f, b->results[0]));
+    turn = luc__f1(&f, LUC_OP_imag, turn);
+    if (!g) g = luc__f1(&f, LUC_OP_zeros_like, turn);
+    g = luc__f2(&f, LUC_OP_complex, g, turn);
+  }
+  luc_tensor *inverse = luc__f_mh(&f, luc__f1(&f, LUC_OP_linalg_inv_ex, a));
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, inverse, twice_unsqueezed(&f, g)), &b->gin[0]);
 }
 
 /* log(sign) is 0, or NaN for a negative determinant, or -inf for a singular matrix. */
@@ -358,14 +375,15 @@ luc_status luc__run_logdet(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* ---- LDL ---- */
 
-static luc_status ldl(luc_context *ctx, luc_tensor *a, bool check, factored *f) {
+static luc_status ldl(luc_context *ctx, luc_tensor *a, bool hermitian, bool check, factored *f) {
   *f = (factored){NULL, NULL, NULL};
   luc_status status;
   LUC_TRY(luc__need_square_matrices(ctx, "A", a));
   LUC_GO(luc__op1(ctx, LUC_OP_tril, &f->lu, LUC_ARGS(luc_v_tensor(a))));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &f->pivots));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &f->info));
-  LUC_GO(luc__ldl(ctx, luc__matrices(f->lu), f->lu->data, (int32_t *)f->pivots->data,
+  hermitian &= luc__dtype_is_complex(a->dtype);
+  LUC_GO(luc__ldl(ctx, luc__matrices(f->lu), hermitian, f->lu->data, (int32_t *)f->pivots->data,
                   (int32_t *)f->info->data));
   if (check) LUC_GO(luc__check_info(ctx, f->info, LUC_LA_SOLVE));
 done:
@@ -375,13 +393,13 @@ done:
 
 luc_status luc__run_linalg_ldl_factor(luc_context *ctx, luc_value *args, luc_value *out) {
   factored f;
-  LUC_TRY(ldl(ctx, args[0].as.tensor, true, &f));
+  LUC_TRY(ldl(ctx, args[0].as.tensor, args[1].as.i != 0, true, &f));
   return give(ctx, &f, false, out);
 }
 
 luc_status luc__run_linalg_ldl_factor_ex(luc_context *ctx, luc_value *args, luc_value *out) {
   factored f;
-  LUC_TRY(ldl(ctx, args[0].as.tensor, args[2].as.i != 0, &f));
+  LUC_TRY(ldl(ctx, args[0].as.tensor, args[1].as.i != 0, args[2].as.i != 0, &f));
   return give(ctx, &f, true, out);
 }
 
@@ -402,22 +420,23 @@ static luc_status check_pivots(luc_context *ctx, const luc_tensor *pivots, int64
 }
 
 /* X of one batch of factors and right sides. */
-static luc_status ldl_solve(luc_context *ctx, luc_tensor *ld, luc_tensor *pivots, luc_tensor *b,
-                            luc_tensor **x) {
+static luc_status ldl_solve(luc_context *ctx, luc_tensor *ld, luc_tensor *pivots, bool hermitian,
+                            luc_tensor *b, luc_tensor **x) {
   luc_tensor *a = NULL, *p = NULL;
   luc_status status;
   LUC_GO(luc__to_contiguous(ctx, ld, &a));
   LUC_GO(luc__contiguous_as(ctx, pivots, LUC_INT32, &p));
   LUC_GO(check_pivots(ctx, p, ld->sizes[ld->ndim - 1]));
   LUC_GO(luc__duplicate(ctx, b, x));
-  LUC_GO(luc__ldl_solve(ctx, luc__matrices(a), b->sizes[b->ndim - 1], a->data,
+  hermitian &= luc__dtype_is_complex(ld->dtype);
+  LUC_GO(luc__ldl_solve(ctx, luc__matrices(a), hermitian, b->sizes[b->ndim - 1], a->data,
                         (const int32_t *)p->data, (*x)->data));
 done:
   LUC_RELEASE(ctx, a, p);
   return status;
 }
 
-/* linalg.ldl_solve(LD, pivots, B) */
+/* linalg.ldl_solve(LD, pivots, B, hermitian) */
 luc_status luc__run_linalg_ldl_solve(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *ld = args[0].as.tensor, *p = args[1].as.tensor, *b = args[2].as.tensor, *x = NULL;
   LUC_TRY(luc__need_square_matrices(ctx, "LD", ld));
@@ -428,6 +447,6 @@ luc_status luc__run_linalg_ldl_solve(luc_context *ctx, luc_value *args, luc_valu
   luc_formula f = luc__formula(ctx);
   f.status = luc__f_same_batch(&f, &ld, &b);
   if (f.status == LUC_OK) p = luc__f_expand(&f, p, ld->ndim - 1, ld->sizes);
-  if (f.status == LUC_OK) f.status = ldl_solve(ctx, ld, p, b, &x);
+  if (f.status == LUC_OK) f.status = ldl_solve(ctx, ld, p, args[3].as.i != 0, b, &x);
   return luc__f_result(&f, luc__f_own(&f, x), out);
 }

@@ -123,8 +123,8 @@ static luc_status condition(luc_context *ctx, luc_tensor *a, const luc_value *p,
   if (abs(order) != 2) LUC_TRY(luc__need_square(ctx, "A", a));
   if (a->numel == 0) { /* PyTorch's answer */
     luc_value batch = luc_v_ints(a->sizes, a->ndim - 2);
-    luc_value zeros[LUC_MAX_PARAMS] = {luc_v_tensor(a), batch};
-    return luc_call(ctx, LUC_OP_new_zeros, zeros, 2, out);
+    luc_tensor *zeros = luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(a), batch));
+    return luc__f_result(&f, luc__f_to(&f, zeros, luc__dtype_to_real(a->dtype)), out);
   }
   if (abs(order) == 2) {
     luc_tensor *s = luc__f1(&f, LUC_OP_linalg_svdvals, a);

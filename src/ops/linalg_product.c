@@ -130,7 +130,7 @@ static luc_status largest_norm(luc_context *ctx, luc_tensor *a, double *norm) {
 /* The polynomial, and how often to halve matrices of this norm before it; they share both. */
 static const taylor *choose(luc_dtype dtype, double norm, int *times) {
   const taylor *t = TAYLOR, *last = TAYLOR + 2;
-  const bool f32 = dtype == LUC_FLOAT32;
+  const bool f32 = luc__dtype_to_real(dtype) == LUC_FLOAT32;
   while (t < last && norm > (f32 ? t->single : t->wide)) t++;
   const double most = f32 ? t->single : t->wide;
   *times = norm > most && isfinite(norm) ? (int)ceil(log2(norm / most)) : 0;
@@ -153,6 +153,7 @@ luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out
   const taylor *t = choose(a->dtype, norm, &times);
   /* each squaring doubles what was rounded before it */
   if (times > 0 && a->dtype == LUC_FLOAT32) a = luc__f_to(&f, a, LUC_FLOAT64);
+  if (times > 0 && a->dtype == LUC_COMPLEX64) a = luc__f_to(&f, a, LUC_COMPLEX128);
   luc_tensor *small = times > 0 ? luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times)) : a;
   if (f.status == LUC_OK) f.status = exponential(ctx, small, t, &e);
   luc_tensor *r = luc__f_own(&f, e);

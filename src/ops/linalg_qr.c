@@ -47,19 +47,20 @@ luc_status luc__run_qr(luc_context *ctx, luc_value *args, luc_value *out) {
   return qr(ctx, args[0].as.tensor, args[1].as.i ? REDUCED : COMPLETE, out);
 }
 
-/* A = Q R with R square: gA = (Q sym(gR R^T - Q^T gQ) + gQ) R^-T, where sym repeats the upper
- * triangle below. */
+/* A = Q R with R square: gA = (Q sym(gR R^H - Q^H gQ) + gQ) R^-H, where sym repeats the upper
+ * triangle's conjugates below, and its diagonal is real. */
 static luc_tensor *square_r(luc_formula *f, luc_tensor *q, luc_tensor *r, luc_tensor *gq,
                             luc_tensor *gr) {
-  luc_tensor *m = gr ? luc__f_mtm(f, gr, r) : NULL;
+  luc_tensor *m = gr ? luc__f_mmh(f, gr, r) : NULL;
   if (gq) {
-    luc_tensor *part = luc__f_tm(f, q, gq);
+    luc_tensor *part = luc__f_hm(f, q, gq);
     m = m ? luc__f2(f, LUC_OP_sub, m, part) : luc__f1(f, LUC_OP_neg, part);
   }
-  luc_tensor *below = luc__f_mt(f, luc__f_triangle(f, LUC_OP_triu, m, 1));
-  luc_tensor *sym = luc__f2(f, LUC_OP_add, luc__f_triangle(f, LUC_OP_triu, m, 0), below);
+  luc_tensor *above = luc__f_triangle(f, LUC_OP_triu, m, 1);
+  luc_tensor *twice = luc__f2(f, LUC_OP_add, luc__f_triangle(f, LUC_OP_triu, m, 0), above);
+  luc_tensor *sym = luc__fs(f, LUC_OP_mul, luc__f2(f, LUC_OP_add, twice, luc__f_mh(f, twice)), 0.5);
   luc_tensor *g = luc__f_plus(f, luc__f_mm(f, q, sym), gq);
-  return luc__f_solve_right(f, r, g, LUC_UPPER | LUC_TRANSPOSED);
+  return luc__f_solve_right(f, r, g, LUC_UPPER | LUC_ADJOINT);
 }
 
 /* A = [A1 A2] with A1 = Q R1 square, A2 = Q R2: through A2, R2 reaches Q as well. */
@@ -69,7 +70,7 @@ static luc_tensor *wide_r(luc_formula *f, luc_tensor *q, luc_tensor *r, luc_tens
   luc_tensor *r1 = luc__f_narrow(f, r, -1, 0, m), *r2 = luc__f_narrow(f, r, -1, m, n - m);
   if (!gr) gr = luc__f1(f, LUC_OP_zeros_like, r);
   luc_tensor *gr1 = luc__f_narrow(f, gr, -1, 0, m), *gr2 = luc__f_narrow(f, gr, -1, m, n - m);
-  luc_tensor *more = luc__f_mtm(f, luc__f_mm(f, q, r2), gr2);
+  luc_tensor *more = luc__f_mmh(f, luc__f_mm(f, q, r2), gr2);
   luc_tensor *square = square_r(f, q, r1, luc__f_plus(f, gq, more), gr1);
   return luc__f_cat(f, square, luc__f_mm(f, q, gr2), -1);
 }
@@ -110,7 +111,7 @@ static luc_status reflect(luc_context *ctx, luc_tensor *a, luc_tensor *tau, int6
   luc_tensor *ones = luc__f_narrow(&f, luc__f_eye(&f, a, m), -1, i, 1);
   luc_tensor *v = luc__f2(&f, LUC_OP_add, column, ones);
   luc_tensor *scale = luc__f_unsqueeze(&f, luc__f_narrow(&f, tau, -1, i, 1), -1);
-  luc_tensor *change = luc__f_mm(&f, luc__f2(&f, LUC_OP_mul, v, scale), luc__f_tm(&f, v, q));
+  luc_tensor *change = luc__f_mm(&f, luc__f2(&f, LUC_OP_mul, v, scale), luc__f_hm(&f, v, q));
   return luc__f_end(&f, luc__f2(&f, LUC_OP_sub, q, change), out);
 }
 
@@ -176,7 +177,7 @@ luc_status luc__run_linalg_householder_product(luc_context *ctx, luc_value *args
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS], m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
   memcpy(sizes, a->sizes, sizeof sizes);
-  luc_tensor *eye = luc__f_narrow(&f, luc__f_eye(&f, a, m), -1, 0, n);
+  luc_tensor *eye = luc__f_narrow(&f, luc__f_identity(&f, a, m), -1, 0, n);
   eye = luc__f_expand(&f, eye, a->ndim, sizes);
   luc_status status = luc__f_end(&f, luc__f1(&f, LUC_OP_clone, eye), &q);
   for (int64_t i = tau->sizes[tau->ndim - 1]; i-- > 0 && status == LUC_OK;) {

@@ -12,10 +12,12 @@
 
 /* The matrices that could not be inverted become NaN: nothing of them is an inverse. */
 static void spoil(luc_tensor *t, const luc_tensor *info) {
-  luc_matrices s = luc__matrices(t);
+  const luc_matrices s = luc__matrices(t);
+  const luc_dtype real = luc__dtype_to_real(s.dtype);
+  const int64_t numbers = s.n * s.n * (real == s.dtype ? 1 : 2);
   for (int64_t i = 0; i < s.count; i++)
-    for (int64_t j = 0; ((const int32_t *)info->data)[i] && j < s.n * s.n; j++)
-      luc__number_put(s.dtype == LUC_FLOAT32, t->data, i * s.n * s.n + j, NAN);
+    for (int64_t j = 0; ((const int32_t *)info->data)[i] && j < numbers; j++)
+      luc__number_put(real == LUC_FLOAT32, t->data, i * numbers + j, NAN);
 }
 
 static luc_status invert(luc_context *ctx, luc_tensor *a, bool check, luc_value *out) {
@@ -43,12 +45,12 @@ luc_status luc__run_linalg_inv(luc_context *ctx, luc_value *args, luc_value *out
   return LUC_OK;
 }
 
-/* d inv(A) = -inv(A) dA inv(A) */
+/* d inv(A) = -inv(A) dA inv(A): gA = -X^H g X^H */
 luc_status luc__grad_linalg_inv(luc_context *ctx, luc_backward *b) {
   if (!b->gout[0]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = b->results[0];
-  luc_tensor *g = luc__f_mtm(&f, luc__f_tm(&f, x, b->gout[0]), x);
+  luc_tensor *g = luc__f_mmh(&f, luc__f_hm(&f, x, b->gout[0]), x);
   return luc__f_end(&f, luc__f1(&f, LUC_OP_neg, g), &b->gin[0]);
 }
 
@@ -192,10 +194,10 @@ luc_status luc__grad_solve_triangle(luc_context *ctx, luc_backward *b) {
   if (!b->gout[0]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   luc_tensor *gb = luc__f_solve_triangle(&f, b->args[0].as.tensor, b->gout[0],
-                                         triangle_of(upper, unit) | LUC_TRANSPOSED);
+                                         triangle_of(upper, unit) | LUC_ADJOINT);
   if (luc__needs(b, 1)) luc__f_keep(&f, gb, &b->gin[1]);
   if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
-  luc_tensor *ga = luc__f1(&f, LUC_OP_neg, luc__f_mtm(&f, gb, b->results[0]));
+  luc_tensor *ga = luc__f1(&f, LUC_OP_neg, luc__f_mmh(&f, gb, b->results[0]));
   int64_t diagonal = unit ? (upper ? 1 : -1) : 0;
   ga = luc__f_triangle(&f, upper ? LUC_OP_triu : LUC_OP_tril, ga, diagonal);
   return luc__f_end(&f, ga, &b->gin[0]);
@@ -219,9 +221,9 @@ luc_status luc__run_triangular_solve(luc_context *ctx, luc_value *args, luc_valu
   LUC_TRY(check_pair(ctx, a, b, true, false));
   luc_formula f = luc__formula(ctx);
   luc__f_keep(&f, luc__f1(&f, LUC_OP_clone, a), &copy);
-  int triangle = triangle_of(args[2].as.i != 0, args[4].as.i != 0);
-  if (args[3].as.i) triangle |= LUC_TRANSPOSED;
-  luc_tensor *y = luc__f_solve_triangle(&f, a, b, triangle);
+  const bool transposed = args[3].as.i != 0, upper = (args[2].as.i != 0) != transposed;
+  if (transposed) a = luc__f_mt(&f, a);
+  luc_tensor *y = luc__f_solve_triangle(&f, a, b, triangle_of(upper, args[4].as.i != 0));
   luc_status status = luc__f_end(&f, y, &x);
   return luc__give_two(ctx, status, x, copy, out);
 }
@@ -265,27 +267,27 @@ luc_status luc__run_linalg_cholesky(luc_context *ctx, luc_value *args, luc_value
   return LUC_OK;
 }
 
-/* S = the symmetric matrix of half the lower triangle of L^T gL; gA = L^-T S L^-1 */
+/* S = half the lower triangle of L^H gL and its conjugate above; gA = L^-H S L^-1 */
 luc_status luc__grad_linalg_cholesky(luc_context *ctx, luc_backward *b) {
   bool upper = b->args[1].as.i != 0;
   if (!b->gout[0]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   luc_tensor *l = b->results[0], *g = b->gout[0];
-  if (upper) l = luc__f_mt(&f, l), g = luc__f_mt(&f, g);
-  luc_tensor *x = luc__f_tm(&f, l, g);
+  if (upper) l = luc__f_mh(&f, l), g = luc__f_mh(&f, g);
+  luc_tensor *x = luc__f_hm(&f, l, g);
   luc_tensor *low = luc__f_triangle(&f, LUC_OP_tril, x, 0);
-  luc_tensor *high = luc__f_mt(&f, luc__f_triangle(&f, LUC_OP_tril, x, -1));
+  luc_tensor *high = luc__f_mh(&f, luc__f_triangle(&f, LUC_OP_tril, x, -1));
   luc_tensor *s = luc__fs(&f, LUC_OP_mul, luc__f2(&f, LUC_OP_add, low, high), 0.5);
-  s = luc__f_solve_triangle(&f, l, s, LUC_LOWER | LUC_TRANSPOSED);
+  s = luc__f_solve_triangle(&f, l, s, LUC_LOWER | LUC_ADJOINT);
   s = luc__f_solve_right(&f, l, s, LUC_LOWER);
   return luc__f_end(&f, s, &b->gin[0]);
 }
 
 /* X of A X = B by A's factor. */
 static luc_tensor *by_factor(luc_formula *f, luc_tensor *l, luc_tensor *b, bool upper) {
-  int first = upper ? LUC_UPPER | LUC_TRANSPOSED : LUC_LOWER;
+  int first = upper ? LUC_UPPER | LUC_ADJOINT : LUC_LOWER;
   luc_tensor *y = luc__f_solve_triangle(f, l, b, first);
-  return luc__f_solve_triangle(f, l, y, first ^ LUC_TRANSPOSED);
+  return luc__f_solve_triangle(f, l, y, first ^ LUC_ADJOINT);
 }
 
 /* cholesky_solve(B, L, upper) */
@@ -296,8 +298,8 @@ luc_status luc__run_cholesky_solve(luc_context *ctx, luc_value *args, luc_value 
   return luc__f_result(&f, by_factor(&f, l, b, args[2].as.i != 0), out);
 }
 
-/* The inverse of L L^T of large matrices by halves, whose products take a third of the time in
- * which an identity is solved for: [P11 + X^T P22 X, -(P22 X)^T; -P22 X, P22], where X is
+/* The inverse of L L^H of large matrices by halves, whose products take a third of the time in
+ * which an identity is solved for: [P11 + X^H P22 X, -(P22 X)^H; -P22 X, P22], where X is
  * L21 L11^-1, P11 and P22 are the inverses of L11's and L22's products. */
 static luc_tensor *by_halves(luc_formula *f, luc_tensor *l, int64_t n) {
   const int64_t k = n / 2;
@@ -308,8 +310,8 @@ static luc_tensor *by_halves(luc_formula *f, luc_tensor *l, int64_t n) {
   luc_tensor *p22 = luc__f1(f, LUC_OP_cholesky_inverse, l22);
   luc_tensor *x = luc__f_solve_right(f, l11, l21, LUC_LOWER);
   luc_tensor *px = luc__f_mm(f, p22, x), *minus = luc__f1(f, LUC_OP_neg, px);
-  p11 = luc__f2(f, LUC_OP_add, p11, luc__f_tm(f, x, px));
-  luc_tensor *above = luc__f_cat(f, p11, luc__f_mt(f, minus), -1);
+  p11 = luc__f2(f, LUC_OP_add, p11, luc__f_hm(f, x, px));
+  luc_tensor *above = luc__f_cat(f, p11, luc__f_mh(f, minus), -1);
   return luc__f_cat(f, above, luc__f_cat(f, minus, p22, -1), -2);
 }
 
@@ -339,7 +341,8 @@ luc_status luc__run_cholesky_inverse(luc_context *ctx, luc_value *args, luc_valu
   LUC_TRY(check_diagonals(ctx, l));
   const int64_t n = l->sizes[l->ndim - 1];
   luc_formula f = luc__formula(ctx);
-  if (args[1].as.i != 0) l = luc__f_mt(&f, l);
+  if (args[1].as.i != 0) l = luc__f_mh(&f, l);
   return luc__f_result(
-      &f, n < LARGE ? by_factor(&f, l, luc__f_eye(&f, l, n), false) : by_halves(&f, l, n), out);
+      &f, n < LARGE ? by_factor(&f, l, luc__f_identity(&f, l, n), false) : by_halves(&f, l, n),
+      out);
 }

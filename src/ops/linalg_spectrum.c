@@ -1,4 +1,4 @@
-/* Eigenvalues of symmetric matrices and singular values. Signs of vectors are LAPACK's: only what
+/* Eigenvalues of Hermitian matrices and singular values. Signs of vectors are LAPACK's: only what
  * does not depend on them has a meaningful gradient. */
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,8 @@ static luc_status eigh(luc_context *ctx, luc_value *args, luc_tensor **values_ou
   LUC_CHECK(ctx, part[0] && !part[1] && (upper || part[0] == 'L' || part[0] == 'l'), LUC_ERR_VALUE,
             "Expected UPLO argument to be 'L' or 'U', but got '%s'", part);
   LUC_GO(luc__duplicate(ctx, a, &vectors));
-  LUC_GO(luc__batch_empty(ctx, a, a->dtype, 1, &a->sizes[a->ndim - 1], &values));
+  const luc_dtype real = luc__dtype_to_real(a->dtype);
+  LUC_GO(luc__batch_empty(ctx, a, real, 1, &a->sizes[a->ndim - 1], &values));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
   LUC_GO(luc__eigh(ctx, luc__matrices(vectors), upper, vectors_out != NULL, vectors->data,
                    values->data, (int32_t *)info->data));
@@ -56,18 +57,19 @@ luc_tensor *luc__f_over_gaps(luc_formula *f, luc_tensor *t, luc_tensor *x) {
   return luc__f2(f, LUC_OP_mul, ratio, luc__fs(f, LUC_OP_rsub, eye, 1));
 }
 
-/* V (diag(gL) + X / gaps) V^T, X being V^T gV less what is symmetric of it: so is the gradient. */
+/* V (diag(gL) + X / gaps) V^H, X being V^H gV less what is Hermitian of it: so is the gradient. */
 luc_status luc__grad_linalg_eigh(luc_context *ctx, luc_backward *b) {
   luc_tensor *l = b->results[0], *v = b->results[1], *inner = NULL;
   if (!b->gout[0] && !b->gout[1]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  if (b->gout[0]) inner = luc__f1(&f, LUC_OP_diag_embed, b->gout[0]);
+  if (b->gout[0]) inner = luc__f_to(&f, luc__f1(&f, LUC_OP_diag_embed, b->gout[0]), v->dtype);
   if (b->gout[1]) {
-    luc_tensor *x = luc__f_tm(&f, v, b->gout[1]);
-    x = luc__fs(&f, LUC_OP_mul, luc__f2(&f, LUC_OP_sub, x, luc__f_transpose(&f, x, -1, -2)), 0.5);
+    luc_tensor *x = luc__f_hm(&f, v, b->gout[1]);
+    luc__f_check_gauge(&f, luc__f_diagonal(&f, x), "linalg_eigh_backward", false);
+    x = luc__fs(&f, LUC_OP_mul, luc__f2(&f, LUC_OP_sub, x, luc__f_mh(&f, x)), 0.5);
     inner = luc__f_plus(&f, inner, luc__f_over_gaps(&f, x, l));
   }
-  return luc__f_end(&f, luc__f_mtm(&f, luc__f_mm(&f, v, inner), v), &b->gin[0]);
+  return luc__f_end(&f, luc__f_mmh(&f, luc__f_mm(&f, v, inner), v), &b->gin[0]);
 }
 
 luc_status luc__run_linalg_eigvalsh(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -83,11 +85,13 @@ luc_status luc__run_linalg_eigvalsh(luc_context *ctx, luc_value *args, luc_value
 /* ---- svd ---- */
 
 static void identities(luc_tensor *t) {
-  luc_matrices s = luc__matrices(t);
-  memset(t->data, 0, (size_t)t->numel * luc__dtype_size(s.dtype));
+  const luc_matrices s = luc__matrices(t);
+  const int64_t size = (int64_t)luc__dtype_size(s.dtype);
+  memset(t->data, 0, (size_t)(t->numel * size));
   for (int64_t i = 0; i < s.count; i++)
     for (int64_t j = 0; j < s.n; j++)
-      luc__number_put(s.dtype == LUC_FLOAT32, t->data, (i * s.n + j) * s.n + j, 1);
+      luc__store_scalar(t->data + ((i * s.n + j) * s.n + j) * size, s.dtype,
+                        (luc_scalar){LUC_SCALAR_INT, {.i = 1}});
 }
 
 /* Has the matrix so many more rows than columns that reducing it by QR first is faster? */
@@ -111,7 +115,7 @@ static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vecto
     LUC_GO(luc__batch_empty(ctx, q, dtype, 2, (int64_t[]){n, n}, &a));
     LUC_GO(luc__qr(ctx, luc__matrices(q), false, q->data, vectors ? q->data : NULL, a->data));
   }
-  LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &k, &s));
+  LUC_GO(luc__batch_empty(ctx, a, luc__dtype_to_real(dtype), 1, &k, &s));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
   if (vectors) {
     LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, full ? m : k}, &u));
@@ -139,21 +143,31 @@ luc_status luc__run_linalg_svd(luc_context *ctx, luc_value *args, luc_value *out
   return LUC_OK;
 }
 
-/* What turns of U and V pass on: [k, k] between U and Vh; skew(X) = X - X^T. */
+/* X - X^H */
+static luc_tensor *skew(luc_formula *f, luc_tensor *x) {
+  return luc__f2(f, LUC_OP_sub, x, luc__f_mh(f, x));
+}
+
+/* What turns of U and V pass on: [k, k] between U and Vh. Complex ones may turn together, column by
+ * column, which must not matter to the loss; where it asks for both, they turn against each other
+ * on the diagonal. */
 static luc_tensor *turns(luc_formula *f, luc_tensor *u, luc_tensor *s, luc_tensor *vh,
                          luc_tensor *gu, luc_tensor *gvh) {
   luc_tensor *sum = NULL, *square = luc__f2(f, LUC_OP_mul, s, s), *e = gaps(f, square);
-  if (gu) {
-    luc_tensor *x = luc__f_tm(f, u, gu);
-    x = luc__f2(f, LUC_OP_div, luc__f2(f, LUC_OP_sub, x, luc__f_mt(f, x)), e);
-    sum = luc__f2(f, LUC_OP_mul, x, luc__f_unsqueeze(f, s, -2));
-  }
+  luc_tensor *x = gu ? skew(f, luc__f_hm(f, u, gu)) : NULL;
+  luc_tensor *y = gvh ? skew(f, luc__f_mmh(f, vh, gvh)) : NULL;
+  if (gu) sum = luc__f2(f, LUC_OP_mul, luc__f2(f, LUC_OP_div, x, e), luc__f_unsqueeze(f, s, -2));
   if (gvh) {
-    luc_tensor *x = luc__f_mtm(f, vh, gvh);
-    x = luc__f2(f, LUC_OP_div, luc__f2(f, LUC_OP_sub, x, luc__f_mt(f, x)), e);
-    sum = luc__f_plus(f, sum, luc__f2(f, LUC_OP_mul, x, luc__f_unsqueeze(f, s, -1)));
+    luc_tensor *v = luc__f2(f, LUC_OP_div, y, e);
+    sum = luc__f_plus(f, sum, luc__f2(f, LUC_OP_mul, v, luc__f_unsqueeze(f, s, -1)));
   }
-  return sum;
+  if (f->status != LUC_OK || !sum || !luc__dtype_is_complex(u->dtype)) return sum;
+  luc_tensor *diagonal = gu ? luc__f_diagonal(f, x) : NULL;
+  luc_tensor *both = luc__f_plus(f, diagonal, gvh ? luc__f_diagonal(f, y) : NULL);
+  luc__f_check_gauge(f, both, "svd_backward", true);
+  if (!gu || !gvh) return sum;
+  diagonal = luc__f2(f, LUC_OP_div, diagonal, luc__fs(f, LUC_OP_mul, s, 2));
+  return luc__f_plus(f, sum, luc__f1(f, LUC_OP_diag_embed, diagonal));
 }
 
 /* What stands beside the first k columns of U or rows of Vh is arbitrary and passes nothing on. */
@@ -169,14 +183,15 @@ luc_status luc__grad_linalg_svd(luc_context *ctx, luc_backward *b) {
   if (gvh) gvh = luc__f_narrow(&f, gvh, -2, 0, k);
   luc_tensor *inner = turns(&f, u, s, vh, gu, gvh);
   if (gs) inner = luc__f_plus(&f, inner, luc__f1(&f, LUC_OP_diag_embed, gs));
+  if (f.status == LUC_OK) inner = luc__f_to(&f, inner, b->results[0]->dtype);
   luc_tensor *left = luc__f_mm(&f, u, inner), *right = NULL;
   if (m > k && gu) { /* the part of gU outside the space that U spans */
-    luc_tensor *out = luc__f_mm(&f, u, luc__f_tm(&f, u, gu));
+    luc_tensor *out = luc__f_mm(&f, u, luc__f_hm(&f, u, gu));
     out = luc__f2(&f, LUC_OP_sub, gu, out);
     left = luc__f_plus(&f, left, luc__f2(&f, LUC_OP_div, out, luc__f_unsqueeze(&f, s, -2)));
   }
   if (n > k && gvh) {
-    luc_tensor *out = luc__f_mm(&f, luc__f_mtm(&f, gvh, vh), vh);
+    luc_tensor *out = luc__f_mm(&f, luc__f_mmh(&f, gvh, vh), vh);
     out = luc__f2(&f, LUC_OP_sub, gvh, out);
     right = luc__f_mm(&f, u, luc__f2(&f, LUC_OP_div, out, luc__f_unsqueeze(&f, s, -1)));
   }
@@ -235,7 +250,8 @@ static luc_value column(luc_formula *f, const luc_value *v) {
 /* Singular values below this part of the largest are what rounding may have made of zeros. */
 static double default_limit(const luc_tensor *a) {
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
-  return (a->dtype == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52) * (double)(m > n ? m : n);
+  return (luc__dtype_to_real(a->dtype) == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52) *
+         (double)(m > n ? m : n);
 }
 
 /* |s| > max(atol, rtol * max |s|), as numbers; s [..., k] of matrices [m, n]. atol without rtol
@@ -275,7 +291,7 @@ luc_status luc__run_linalg_matrix_rank(luc_context *ctx, luc_value *args, luc_va
   return luc__f_result(&f, luc__f_to(&f, rank, LUC_INT64), out);
 }
 
-/* R^-1 Q^T of all matrices, m >= n, or NULL where one's rank is not certain to be full: their
+/* R^-1 Q^H of all matrices, m >= n, or NULL where one's rank is not certain to be full: their
  * largest singular values are less than 1 / rtol times the least. */
 static luc_tensor *inverse_by_qr(luc_formula *f, luc_tensor *a, double rtol) {
   luc_tensor *info = NULL, *b;
@@ -286,7 +302,7 @@ static luc_tensor *inverse_by_qr(luc_formula *f, luc_tensor *a, double rtol) {
   memcpy(sizes, a->sizes, (size_t)ndim * sizeof *sizes);
   sizes[ndim - 1] = s.m;
   a = luc__f1(f, LUC_OP_contiguous, a);
-  b = luc__f1(f, LUC_OP_clone, luc__f_expand(f, luc__f_eye(f, a, s.m), ndim, sizes));
+  b = luc__f1(f, LUC_OP_clone, luc__f_expand(f, luc__f_identity(f, a, s.m), ndim, sizes));
   b = luc__f1(f, LUC_OP_contiguous, b);
   if (f->status == LUC_OK) f->status = luc__batch_empty(f->ctx, a, LUC_INT32, 0, NULL, &info);
   if (!luc__f_own(f, info)) return NULL;
@@ -308,7 +324,7 @@ static luc_tensor *full_rank_inverse(luc_formula *f, luc_tensor *a, const luc_va
   return turned ? luc__f_mt(f, turned) : NULL;
 }
 
-/* R's pseudoinverse times Q^T, where R's singular values count as those of a = Q R. */
+/* R's pseudoinverse times Q^H, where R's singular values count as those of a = Q R. */
 static luc_tensor *tall_inverse(luc_formula *f, luc_tensor *a, const luc_value *atol,
                                 const luc_value *rtol) {
   luc_value limit = *rtol;
@@ -317,10 +333,10 @@ static luc_tensor *tall_inverse(luc_formula *f, luc_tensor *a, const luc_value *
   luc_tensor *p =
       luc__f_call(f, LUC_OP_linalg_pinv,
                   LUC_ARGS(luc_v_tensor(r), luc_v_none(), luc_v_bool(false), *atol, limit));
-  return luc__f_mtm(f, p, q);
+  return luc__f_mmh(f, p, q);
 }
 
-/* V diag(1 / S) U^T over the singular values that count. */
+/* V diag(1 / S) U^H over the singular values that count. */
 static luc_status pseudo_inverse(luc_context *ctx, luc_tensor *a, bool hermitian,
                                  const luc_value *atol, const luc_value *rtol, luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -336,7 +352,7 @@ static luc_status pseudo_inverse(luc_context *ctx, luc_tensor *a, bool hermitian
   if (hermitian) {
     s = luc__f_call2(&f, LUC_OP_linalg_eigh, &u, LUC_ARGS(luc_v_tensor(a)));
     size = luc__f1(&f, LUC_OP_abs, s);
-    vh = luc__f_mt(&f, u);
+    vh = luc__f_mh(&f, u);
   } else {
     u = thin(&f, a, &s, &vh);
     size = s;
@@ -347,8 +363,8 @@ static luc_status pseudo_inverse(luc_context *ctx, luc_tensor *a, bool hermitian
       luc__f2(&f, LUC_OP_add, luc__f2(&f, LUC_OP_mul, s, real), luc__fs(&f, LUC_OP_rsub, real, 1));
   luc_tensor *inverse = luc__f2(&f, LUC_OP_div, real, safe);
   luc_tensor *scaled =
-      luc__f2(&f, LUC_OP_mul, luc__f_mt(&f, vh), luc__f_unsqueeze(&f, inverse, -2));
-  return luc__f_result(&f, luc__f_mtm(&f, scaled, u), out);
+      luc__f2(&f, LUC_OP_mul, luc__f_mh(&f, vh), luc__f_unsqueeze(&f, inverse, -2));
+  return luc__f_result(&f, luc__f_mmh(&f, scaled, u), out);
 }
 
 /* linalg.pinv(A, rcond, hermitian, atol, rtol) */
@@ -363,14 +379,14 @@ luc_status luc__run_pinverse(luc_context *ctx, luc_value *args, luc_value *out) 
   return pseudo_inverse(ctx, args[0].as.tensor, false, &none, &args[1], out);
 }
 
-/* The gradient of pinv(a) = p: dP = -P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P, turned
+/* The gradient of pinv(a) = p: dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P, turned
  * round. */
 static luc_tensor *pinv_gradient(luc_formula *f, luc_tensor *a, luc_tensor *p, luc_tensor *g) {
-  luc_tensor *pt = luc__f_mt(f, p), *gt = luc__f_mt(f, g);
-  luc_tensor *straight = luc__f_mm(f, luc__f_mm(f, pt, g), pt);
-  luc_tensor *first = luc__f_mm(f, gt, luc__f_mm(f, p, pt)); /* (I - A P) g^T P P^T */
+  luc_tensor *ph = luc__f_mh(f, p), *gh = luc__f_mh(f, g);
+  luc_tensor *straight = luc__f_mm(f, luc__f_mm(f, ph, g), ph);
+  luc_tensor *first = luc__f_mm(f, gh, luc__f_mm(f, p, ph)); /* (I - A P) g^H P P^H */
   first = luc__f2(f, LUC_OP_sub, first, luc__f_mm(f, a, luc__f_mm(f, p, first)));
-  luc_tensor *second = luc__f_mm(f, luc__f_mm(f, pt, p), gt); /* P^T P g^T (I - P A) */
+  luc_tensor *second = luc__f_mm(f, luc__f_mm(f, ph, p), gh); /* P^H P g^H (I - P A) */
   second = luc__f2(f, LUC_OP_sub, second, luc__f_mm(f, luc__f_mm(f, second, p), a));
   return luc__f2(f, LUC_OP_sub, luc__f2(f, LUC_OP_add, first, second), straight);
 }
@@ -419,7 +435,7 @@ luc_status luc__run_least_squares(luc_context *ctx, luc_value *args, luc_value *
   }
   LUC_GO(luc__duplicate(ctx, right, &b));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT64, 0, NULL, &rank));
-  LUC_GO(luc__batch_empty(ctx, a, s.dtype, 1, &least, &values));
+  LUC_GO(luc__batch_empty(ctx, a, luc__dtype_to_real(s.dtype), 1, &least, &values));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
   bool solved = false;
   if (!args[3].as.i && s.m >= s.n && s.n > 0 && k > 0)
@@ -447,10 +463,17 @@ luc_status luc__grad_least_squares(luc_context *ctx, luc_backward *b) {
   if (!g) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   luc_tensor *p = luc__f1(&f, LUC_OP_linalg_pinv, a);
-  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f_tm(&f, p, g), &b->gin[1]);
+  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f_hm(&f, p, g), &b->gin[1]);
   if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
-  luc_tensor *ga = pinv_gradient(&f, a, p, luc__f_mtm(&f, g, right));
+  luc_tensor *ga = pinv_gradient(&f, a, p, luc__f_mmh(&f, g, right));
   return luc__f_end(&f, ga, &b->gin[0]);
+}
+
+/* An empty tensor in the dtype of a's parts. */
+static luc_tensor *nothing(luc_formula *f, luc_tensor *a) {
+  luc_value none = luc_v_ints((int64_t[]){0}, 1);
+  luc_tensor *empty = luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(a), none));
+  return f->status == LUC_OK ? luc__f_to(f, empty, luc__dtype_to_real(a->dtype)) : NULL;
 }
 
 /* Sums of squares left over, where there are more equations than unknowns and all are needed. */
@@ -460,10 +483,11 @@ static luc_tensor *residuals(luc_formula *f, luc_tensor *a, luc_tensor *x, luc_t
   bool whole = f->status == LUC_OK && m > n;
   if (whole) rank = luc__all_samples(rank);
   for (int64_t i = 0; whole && i < rank->numel; i++) whole = ((const int64_t *)rank->data)[i] == n;
-  luc_value none = luc_v_ints((int64_t[]){0}, 1);
-  if (!whole) return luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(a), none));
+  if (!whole) return nothing(f, a);
   luc_tensor *left = luc__f2(f, LUC_OP_sub, luc__f_mm(f, a, x), b);
-  return luc__f_sum_dim(f, luc__f2(f, LUC_OP_mul, left, left), -2);
+  left = luc__f2(f, LUC_OP_mul, left, luc__f_conj(f, left));
+  if (luc__dtype_is_complex(a->dtype)) left = luc__f1(f, LUC_OP_real, left);
+  return luc__f_sum_dim(f, left, -2);
 }
 
 static luc_status check_lstsq(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
@@ -500,8 +524,7 @@ luc_status luc__run_linalg_lstsq(luc_context *ctx, luc_value *args, luc_value *o
   luc_tensor *x = luc__f_own(&f, luc_as_tensor(&r[0])),
              *rank = luc__f_own(&f, luc_as_tensor(&r[1]));
   luc_tensor *values = luc__f_own(&f, luc_as_tensor(&r[2])), *rest = NULL;
-  luc_value none = luc_v_ints((int64_t[]){0}, 1);
-  luc_tensor *empty = luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(args[0], none));
+  luc_tensor *empty = nothing(&f, args[0].as.tensor);
   rest = driver == 0 ? empty : residuals(&f, a, x, b, rank);
   if (vectors) x = luc__f_squeeze(&f, x, -1);
   if (driver == 1) rank = luc__f_to(&f, empty, LUC_INT64);

@@ -1,7 +1,9 @@
 -- What the out-of-memory sweep runs with complex tensors: parts and back, arithmetic between
--- dtypes, functions, sums, products and writes through views, with gradients; a step; a file.
+-- dtypes, functions, sums, products, writes through views and factorizations, with gradients; a
+-- step; a file.
 -- Returns the scenario as a function.
 local lucerna = require "lucerna"
+local linalg = lucerna.linalg
 
 local path = os.tmpname() -- here, where no allocation is refused that would leave it
 
@@ -19,6 +21,11 @@ local function scenario()
   v.imag = 2
   lucerna.view_as_real(v)[1] = 1
   v:abs():sum():backward()
+  local a = y:matmul(y.mH) + lucerna.eye(2)
+  sum = linalg.cholesky(a):abs():sum() + linalg.eigvalsh(a):sum() + linalg.det(a):abs()
+  sum = sum + linalg.solve(a, y):abs():sum() + linalg.svdvals(y):sum() + linalg.pinv(y):abs():sum()
+  sum = sum + (linalg.qr(y.mT)):abs():sum() + (linalg.lstsq(a, y, {driver = "gelsd"})):abs():sum()
+  sum:backward()
   assert(y:to(lucerna.complex64):bool():all() and not y:eq(0):any():item())
   lucerna.optim.Adam({y}):step()
   tostring(y)

@@ -13,6 +13,13 @@ end)
 -- The calls that the operator sweep makes with complex numbers, differentiated.
 local UNCHECKED = {
   ["linalg.eig"] = "what is left of phases has no gradient", [".type"] = "to less precision",
+  ["linalg.svd"] = "the same", svd = "the same", [".svd"] = "the same",
+  ["linalg.eigh"] = "reads one triangle", ["linalg.eigvalsh"] = "the same",
+  ["linalg.cholesky"] = "the same", ["linalg.cholesky_ex"] = "the same", cholesky = "the same",
+  [".cholesky"] = "the same", ["linalg.pinv"] = "leaves singular values out",
+  ["linalg.cond"] = "of a singular matrix", ["linalg.qr"] = "Q may be missing, or too wide",
+  qr = "the same", ["linalg.ldl_factor"] = "has none", ["linalg.ldl_factor_ex"] = "has none",
+  ["linalg.ldl_solve"] = "has none",
   [".type_as"] = "the same", [".to"] = "the same", [".float"] = "the same",
   [".half"] = "the same", [".bfloat16"] = "the same",
 }

@@ -355,10 +355,151 @@ def tall():
         case("linalg.svdvals", real(*shape))
 
 
+def complex_systems():
+    z = torch.complex128
+    empty, none = torch.zeros(0, 0, dtype=z), torch.zeros(2, 0, 3, 3, dtype=z)
+    for a in (well(3, 3, dtype=z), real(2, 1, 2, 2, dtype=z), empty, none,
+              well(3, 3, dtype=torch.complex64)):
+        for name in ("linalg.inv", "linalg.inv_ex", "inverse", "linalg.det", "det",
+                     "linalg.slogdet", "slogdet", "logdet", "linalg.lu_factor",
+                     "linalg.lu_factor_ex", "linalg.lu"):
+            case(name, a, rough=a.dtype != z)
+    for a in (real(3, 5, dtype=z), real(4, 2, dtype=z), Const(real(2, 4, 2, dtype=z))):
+        case("linalg.lu_factor", a)
+        case("linalg.lu", a)
+        case("lu", a, several=True)
+    singular = torch.tensor([[1, 2j], [2j, -4]], dtype=z)
+    for name in ("linalg.det", "linalg.slogdet"):
+        case(name, Const(singular))
+    for name in ("linalg.inv", "linalg.lu_factor"):
+        case(name, torch.zeros(2, 2, dtype=z))
+    for a, b in ((well(3, 3, dtype=z), real(3, 2, dtype=z)),
+                 (well(3, 3, dtype=z), real(3, dtype=z)),
+                 (well(2, 3, 3, dtype=z), real(2, 3, dtype=z)),
+                 (well(2, 1, 2, 2, dtype=z), real(3, 2, 2, dtype=z)),
+                 (empty, torch.zeros(0, 2, dtype=z)), (well(2, 2, dtype=z), real(2, 0, dtype=z))):
+        case("linalg.solve", a, b)
+        case("linalg.solve_ex", a, b)
+    case("linalg.solve", well(3, 3, dtype=z), real(2, 3, dtype=z), left=False)
+    case("linalg.solve", well(3, 3, dtype=z), real(3, 2))
+    case("linalg.solve", well(3, 3), real(3, 2, dtype=z))
+    case("linalg.solve", torch.ones(2, 2, dtype=z), torch.ones(2, 1, dtype=z))
+    for upper in (False, True):
+        for unit in (False, True):
+            case("linalg.solve_triangular", well(3, 3, dtype=z), real(3, 2, dtype=z), upper=upper,
+                 unitriangular=unit)
+            case(".triangular_solve", real(3, 2, dtype=z), well(3, 3, dtype=z), upper, unit)
+        case("linalg.solve_triangular", well(2, 3, 3, dtype=z), real(2, 3, dtype=z), upper=upper,
+             left=False)
+    for shape in ((3, 3), (2, 3, 3)):
+        data, pivots = torch.linalg.lu_factor(well(*shape, dtype=z).flip(-1))
+        case("lu_unpack", data, pivots)
+        b = real(*shape[:-1], 2, dtype=z)
+        for adjoint in (False, True):
+            case("linalg.lu_solve", data, pivots, b, adjoint=adjoint)
+            case("linalg.lu_solve", data, pivots, b.mT.contiguous(), left=False, adjoint=adjoint)
+        case("lu_solve", b, data, pivots)
+    a, b = real(3, 3, dtype=z), real(3, 2, dtype=z)
+    for hermitian in (False, True):
+        m = a + (a.mH if hermitian else a.mT)
+        case("linalg.ldl_factor", Const(m), hermitian=hermitian)
+        case("linalg.ldl_factor_ex", Const(torch.stack([m, m @ m])), hermitian=hermitian)
+        ld, pivots = torch.linalg.ldl_factor(m, hermitian=hermitian)
+        case("linalg.ldl_solve", Const(ld), pivots, Const(b), hermitian=hermitian)
+    eye = torch.eye(6, dtype=z) * 4
+    case("linalg.tensorinv", real(2, 3, 6, dtype=z) + eye.reshape(2, 3, 6))
+    case("linalg.tensorsolve", real(2, 3, 6, dtype=z) + eye.reshape(2, 3, 6), real(2, 3, dtype=z))
+    for n in (-1, -3, 2):
+        both("matrix_power", well(2, 3, 3, dtype=z) / 4, n)
+    for a in (real(3, 3, dtype=z), real(2, 2, 2, dtype=z) * 4, torch.zeros(2, 2, dtype=z), empty):
+        both("matrix_exp", a)
+    case("matrix_exp", real(3, 3, dtype=torch.complex64), rough=True)
+
+
+def complex_factors():
+    z = torch.complex128
+    empty = torch.zeros(0, 0, dtype=z)
+    for shape in ((3, 3), (2, 2, 2)):
+        x = real(*shape, dtype=z)
+        a = x @ x.mH + torch.eye(shape[-1], dtype=z)
+        low = torch.linalg.cholesky(a)
+        for upper in (False, True):
+            case("linalg.cholesky", a, upper=upper, rough=True)
+            case("linalg.cholesky_ex", a, upper=upper, rough=True)
+            factor = (low.mH if upper else low).contiguous()
+            case("cholesky_solve", real(*shape[:-1], 2, dtype=z), Const(factor), upper)
+            case("cholesky_inverse", Const(factor), upper)
+        case("cholesky", a, rough=True)
+    case("linalg.cholesky", empty)
+    case("linalg.cholesky", -torch.eye(3, dtype=z))
+    case("linalg.cholesky_ex", Const(-torch.eye(3, dtype=torch.complex64)))
+    for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2), (0, 0), (0, 3), (3, 0), (20, 18)):
+        a = real(*shape, dtype=z) + 0.03  # at 0 the sign that LAPACK chooses turns over
+        case("linalg.qr", a if a.numel() < 20 else Const(a))
+        case("geqrf", Const(a))
+    case("qr", real(3, 2, dtype=torch.complex64), rough=True)
+    case("linalg.qr", Const(real(4, 2, dtype=z)), "complete")
+    case("linalg.qr", real(3, 4, dtype=z), "complete")
+    case("linalg.qr", Const(real(4, 2, dtype=z)), mode="r")
+    case("linalg.householder_product", real(4, 3, dtype=z), real(2, dtype=z))
+    case("orgqr", Const(real(20, 18, dtype=z)), Const(real(17, dtype=z)))
+    for shape, right in (((4, 2), (4, 3)), ((2, 4), (2, 1)), ((2, 3, 2), (2, 3, 1)),
+                         ((3, 2), (3,)), ((3, 3), (3, 2))):
+        a, b = real(*shape, dtype=z), real(*right, dtype=z)
+        vectors = len(right) < len(shape)
+        case("linalg.lstsq", Const(a) if vectors else a, Const(b) if vectors else b)
+        for driver in ("gels", "gelsd", "gelss"):
+            case("linalg.lstsq", Const(a), Const(b), driver=driver)
+    low = real(4, 2, dtype=z) @ real(2, 3, dtype=z)
+    case("linalg.lstsq", Const(low), Const(real(4, 1, dtype=z)))
+    case("linalg.lstsq", real(3, 2, dtype=z), real(3, 2))
+
+
+def complex_spectrum():
+    z = torch.complex128
+    a = real(3, 3, dtype=z)
+    a = a + a.mH
+    for m in (a, torch.stack([a, a @ a]), torch.zeros(0, 0, dtype=z), a.to(torch.complex64)):
+        for part in ("L", "U"):
+            signed("linalg.eigh", Const(m), part)
+            case("linalg.eigvalsh", Const(m), part)
+    for part in ("L", "U"):
+        signed("linalg.eigh", Const(real(3, 3, dtype=z)), part)
+    for shape in ((3, 3), (4, 2), (2, 4), (2, 2, 3), (7, 3)):
+        m = real(*shape, dtype=z)
+        signed("linalg.svd", Const(m), False)
+        signed("svd", Const(m))
+        case("linalg.svdvals", m)
+        case("linalg.pinv", m)
+        case("pinverse", m)
+        case("linalg.matrix_rank", Const(m))
+        for p in ("nuc", 2, -2):
+            case("linalg.matrix_norm", m, p)
+            if p != "nuc":
+                case("linalg.cond", m, p)
+    signed("linalg.svd", Const(real(3, 3, dtype=z)))
+    case("linalg.svd", Const(torch.zeros(0, 2, dtype=z)))
+    case("linalg.svd", Const(torch.full((2, 2), torch.nan, dtype=z)))
+    low = real(4, 2, dtype=z) @ real(2, 4, dtype=z)
+    for m in (low, torch.stack([low, torch.eye(4, dtype=z)]), torch.zeros(2, 0, dtype=z)):
+        case("linalg.matrix_rank", Const(m))
+        case("linalg.pinv", Const(m))
+    case("linalg.matrix_rank", Const(low + low.mH), hermitian=True)
+    case("linalg.pinv", Const(low + low.mH), hermitian=True)
+    case("linalg.pinv", Const(real(3, 3, dtype=z)), atol=1.0, rtol=0.1)
+    for p in ("fro", "nuc", 1, -1, float("inf"), -float("inf")):
+        case("linalg.cond", Const(well(2, 3, 3, dtype=z)), p)
+    case("linalg.cond", Const(torch.zeros(2, 0, 0, dtype=z)))
+    case("linalg.cond", Const(torch.ones(2, 2, dtype=z)), 1)
+
+
 for family in (inverses, systems, cholesky, orthogonal, lu, determinants, spectrum, ranks,
                least_squares, norms, products):
     family()
 eigen()
 reflections()
 tall()
+complex_systems()
+complex_factors()
+complex_spectrum()
 write("linalg", __file__)

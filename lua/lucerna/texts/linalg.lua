@@ -45,7 +45,8 @@ X of A X = B (X A = B with left = false); A [*, n, n], B [*, n, k], or [*, n] fo
 X of A X = B by one triangle of A (upper or lower); unitriangular: with ones on its diagonal.]=]},
 {"triangular_solve", "X of A X = b by a triangle of A, and a copy of A. Older."},
 {"linalg.cholesky cholesky", [=[
-Lower triangular L of A = L Lᵀ (upper: U of Uᵀ U), A symmetric and positive-definite.]=]},
+Lower triangular L of A = L Lᴴ (upper: U of Uᴴ U), A symmetric (complex: Hermitian) and
+positive-definite.]=]},
 {"linalg.cholesky_ex", "L, and 0 or the order of the leading minor that is not positive-definite."},
 {"cholesky_solve", "X of A X = B by A's factor L."},
 {"cholesky_inverse", "The inverse of A by its factor L."},
@@ -68,25 +69,27 @@ L and U packed in one matrix, and pivots: the row, from 1, that each row was exc
 Determinants of square matrices.
 > local d = lucerna.linalg.det(lucerna.eye(3))    -- 1]=]},
 {"linalg.slogdet slogdet", "Signs of determinants, and logarithms of their absolute values."},
-{"logdet", "Logarithms of determinants; NaN for negative ones."},
+{"logdet", "Logarithms of determinants; NaN for negative real ones."},
 {"linalg.ldl_factor linalg.ldl_factor_ex", [=[
-L and D of a symmetric A = L D Lᵀ in LAPACK's packed form, and pivots. Without a gradient.]=]},
+L and D of a symmetric A = L D Lᵀ, or of a Hermitian one (hermitian) = L D Lᴴ, in LAPACK's packed
+form, and pivots. Without a gradient.]=]},
 {"linalg.ldl_solve", "X of A X = B by that factorization."},
 {"linalg.eigh", [=[
-Eigenvalues [*, n], ascending, and eigenvectors as columns, of symmetric matrices, of which one
-triangle (UPLO, 'L' or 'U') is read.
+Eigenvalues [*, n], ascending, and eigenvectors as columns, of symmetric or Hermitian matrices, of
+which one triangle (UPLO, 'L' or 'U') is read. Complex vectors are free as those of eig.
 > local values, vectors = lucerna.linalg.eigh(lucerna.eye(3))]=]},
 {"linalg.eig", [=[
 Eigenvalues and eigenvectors (as columns, of length 1) of square matrices, which are complex.
 Vectors are free up to a complex factor of size 1; the gradient of what depends on it is refused.
 > local values, vectors = lucerna.linalg.eig(lucerna.tensor {{0.0, -1.0}, {1.0, 0.0}})]=]},
 {"linalg.eigvals", "The eigenvalues of square matrices alone, complex."},
-{"linalg.eigvalsh", "The eigenvalues of symmetric matrices alone."},
+{"linalg.eigvalsh", "The eigenvalues of symmetric or Hermitian matrices alone."},
 {"linalg.svd", [=[
-U, S and Vh of A = U diag(S) Vh, S descending; full_matrices: U and Vh are square.
+U, S and Vh of A = U diag(S) Vh, S descending; full_matrices: U and Vh are square. Complex vectors
+are free up to a factor of size 1 for each value; the gradient of what depends on it is refused.
 > local u, s, vh = lucerna.linalg.svd(lucerna.randn(4, 3), false)    -- [4, 3], [3], [3, 3]]=]},
 {"linalg.svdvals", "The singular values alone, descending."},
-{"svd", "U, S and V (not its transpose) of input = U diag(S) Vᵀ; some: thin factors."},
+{"svd", "U, S and V (not its transpose) of input = U diag(S) Vᴴ; some: thin factors."},
 {"svd_lowrank pca_lowrank", [=[
 > local a = lucerna.randn(50, 3):matmul(lucerna.randn(3, 40))
 > local u, s, v = lucerna.svd_lowrank(a, 3)    -- [50, 3], [3], [40, 3]
