@@ -78,36 +78,36 @@ end
 local function range_of(a, q, niter)
   local function orthonormal(x) return (core.linalg.qr(x)) end
   local start = core.randn(a:size(-1), q, { dtype = a.dtype })
-  local basis, turned = orthonormal(a:matmul(start)), a.mT
+  local basis, turned = orthonormal(a:matmul(start)), a.mH
   for _ = 1, niter do basis = orthonormal(a:matmul(orthonormal(turned:matmul(basis)))) end
   return basis
 end
 
 local function check_matrix(who, a)
   check.tensor(who, "A", a)
-  if a:dim() < 2 or not a.dtype.is_floating_point then
+  if a:dim() < 2 or not (a.dtype.is_floating_point or a.dtype.is_complex) then
     fail("%s: A must be floating point matrices [*, m, n] (got %s %s)", who, a.dtype,
       shape_text(a.shape))
   end
   return math.min(a:size(-2), a:size(-1))
 end
 
--- Takes the range of Aᵀ instead of A's where PyTorch does, so that random numbers are drawn alike.
+-- Takes the range of Aᴴ instead of A's where PyTorch does, so that random numbers are drawn alike.
 local function low_rank(who, a, q, niter)
   q = check_count(who, "q", q, check_matrix(who, a))
   niter = check_count(who, "niter", niter, math.maxinteger)
   if a:size(-2) < a:size(-1) or a:size(-1) > q then
-    local basis = range_of(a.mT, q, niter)
+    local basis = range_of(a.mH, q, niter)
     local u, s, vh = core.linalg.svd(a:matmul(basis), false)
-    return u, s, basis:matmul(vh.mT)
+    return u, s, basis:matmul(vh.mH)
   end
   local basis = range_of(a, q, niter)
-  local u, s, vh = core.linalg.svd(basis.mT:matmul(a), false)
-  return basis:matmul(u), s, vh.mT
+  local u, s, vh = core.linalg.svd(basis.mH:matmul(a), false)
+  return basis:matmul(u), s, vh.mH
 end
 
 --- svd_lowrank(A, q = 6, niter = 2, M): the q largest singular values of A - M and their vectors,
--- A - M ≈ U diag(S) Vᵀ, by random projection; exact where the rank is at most q. niter: how often
+-- A - M ≈ U diag(S) Vᴴ, by random projection; exact where the rank is at most q. niter: how often
 -- the subspace is improved. (Halko, Martinsson and Tropp 2011, Finding structure with randomness.)
 function composites.svd_lowrank(...)
   local who = "svd_lowrank"

@@ -29,12 +29,14 @@ end)
 
 describe("svd_lowrank", function()
   it("gives back a matrix of that rank", function()
-    local double = {dtype = lucerna.float64}
-    local a = lucerna.randn(9, 2, double):matmul(lucerna.randn(2, 6, double))
-    for _, x in ipairs{a, a.mT, a[{{1, 6}}]} do
-      local u, s, v = lucerna.svd_lowrank(x, 2)
-      parity.close((u * s):matmul(v.mT), x)
-      parity.close(s, lucerna.linalg.svdvals(x)[{{1, 2}}])
+    for _, dtype in ipairs{lucerna.float64, lucerna.complex128} do
+      local options = {dtype = dtype}
+      local a = lucerna.randn(9, 2, options):matmul(lucerna.randn(2, 6, options))
+      for _, x in ipairs{a, a.mT, a[{{1, 6}}]} do
+        local u, s, v = lucerna.svd_lowrank(x, 2)
+        parity.close((u * s):matmul(v.mH), x)
+        parity.close(s, lucerna.linalg.svdvals(x)[{{1, 2}}])
+      end
     end
   end)
 
