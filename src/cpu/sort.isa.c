@@ -101,24 +101,23 @@ static int64_t count(const uint64_t *keys, int64_t n, uint64_t key, int64_t *equ
   return (int64_t)below;
 }
 
-/* In PACKED, keys less than 2^57 apart stand above their places, so that no two are equal. */
-enum { PLACE_BITS = 6, PACKED = 57, LANES = 4 * LUC_VECTOR_BYTES / 8 };
-_Static_assert(1 << PLACE_BITS == LUC_SORT_SHORT, "a place has so many bits");
+enum { VECTORS = LUC_VECTOR_BYTES == 64 ? 2 : 4, LANES = VECTORS * LUC_VECTOR_BYTES / 8 };
 
-/* Are all keys less than 2^57 apart? *base: what is then to be subtracted from them. */
-static bool fit(const luc_sort_short *lines, int64_t n, int64_t m, uint64_t *base) {
-  const uint64_t half = (uint64_t)1 << (PACKED - 1), most = -2 * half, one = lines->keys[0][0];
+/* Packed, keys stand above their places, of so many bits, so that no two are equal. Are all so near
+ * each other that the highest bit stays 0? *base: what is then to be subtracted from them. */
+static bool fit(const luc_sort_short *lines, int64_t n, int64_t m, int bits, uint64_t *base) {
+  const uint64_t half = (uint64_t)1 << (62 - bits), most = -2 * half, one = lines->keys[0][0];
   uint64_t over = 0;
   *base = one < half ? 0 : one - half < most ? one - half : most;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < m; j++) over |= lines->keys[i][j] - *base;
-  return over >> PACKED == 0;
+  return over >> (63 - bits) == 0;
 }
 
 /* In LANES lines from j on, row i goes to its place in the first `last` rows, and what it passes
  * one further. */
 LUC_INLINE void insert(luc_sort_short *lines, int64_t i, int64_t last, int64_t j, bool packed) {
-  enum { VECTORS = 4, WIDTH = LANES / VECTORS };
+  enum { WIDTH = LANES / VECTORS };
   luc_vu64 key[VECTORS], at[VECTORS];
   memcpy(key, &lines->keys[i][j], sizeof key);
   memcpy(at, &lines->at[i][j], sizeof at);
@@ -140,18 +139,66 @@ LUC_INLINE void insert(luc_sort_short *lines, int64_t i, int64_t last, int64_t j
   if (!packed) memcpy(&lines->at[0][j], at, sizeof at);
 }
 
-/* By insertion, in as many lines at once as fill vectors. */
+/* In LANES lines from j on, rows i and k in order. */
+LUC_INLINE void order(luc_sort_short *lines, int64_t i, int64_t k, int64_t j, bool packed) {
+  enum { WIDTH = LANES / VECTORS };
+#pragma GCC unroll 4
+  for (int v = 0; v < VECTORS; v++, j += WIDTH) {
+    luc_vu64 *key = (luc_vu64 *)(void *)&lines->keys[i][j];
+    luc_vu64 *other = (luc_vu64 *)(void *)&lines->keys[k][j];
+    luc_vu64 *at = (luc_vu64 *)(void *)&lines->at[i][j];
+    luc_vu64 *place = (luc_vu64 *)(void *)&lines->at[k][j];
+    const luc_vu64 a = *key, b = *other;
+    if (packed) {
+      const luc_vu64 less = (luc_vu64)((luc_vi64)b < (luc_vi64)a);
+      *key = (b & less) | (a & ~less);
+      *other = (a & less) | (b & ~less);
+    } else {
+      const luc_vu64 x = *at, y = *place;
+      const luc_vu64 less = (luc_vu64)(b < a) | ((luc_vu64)(b == a) & (luc_vu64)(y < x));
+      *key = (b & less) | (a & ~less);
+      *other = (a & less) | (b & ~less);
+      *at = (y & less) | (x & ~less);
+      *place = (x & less) | (y & ~less);
+    }
+  }
+}
+
+/* Batcher's odd-even merging of n rows (Knuth, 5.2.2 M). */
+LUC_INLINE void merge(luc_sort_short *lines, int64_t n, int64_t j, bool packed) {
+  int64_t most = 1;
+  while (2 * most < n) most *= 2;
+  for (int64_t p = most; p > 0; p /= 2)
+    for (int64_t q = most, r = 0, d = p;; d = q - p, q /= 2, r = p) {
+      for (int64_t i = 0; i + d < n; i++)
+        if ((i & p) == r) order(lines, i, i + d, j, packed);
+      if (q == p) break;
+    }
+}
+
+static void merge_packed(luc_sort_short *lines, int64_t n, int64_t j) {
+  merge(lines, n, j, true);
+}
+static void merge_pairs(luc_sort_short *lines, int64_t n, int64_t j) {
+  merge(lines, n, j, false);
+}
+
+/* By insertion where few come first, in as many lines at once as fill vectors. */
 static void sort_short(luc_sort_short *lines, int64_t n, int64_t first, int64_t m) {
   uint64_t base = 0;
-  const bool packed = n >= 8 && fit(lines, n, m, &base);
+  int bits = 1;
+  while (1 << bits < n) bits++;
+  const bool packed = n >= 8 && fit(lines, n, m, bits, &base);
+  const bool few = 4 * first * (2 * n - first) < 3 * n * bits * bits;
   m = luc__whole(m, LANES);
   for (uint64_t i = 0; i < (uint64_t)n; i++)
     for (int64_t j = 0; j < m; j++)
       if (packed)
-        lines->keys[i][j] = (lines->keys[i][j] - base) << PLACE_BITS | i;
+        lines->keys[i][j] = (lines->keys[i][j] - base) << bits | i;
       else
         lines->at[i][j] = i;
-  for (int64_t j = 0; j < m; j += LANES)
+  for (int64_t j = 0; !few && j < m; j += LANES) (packed ? merge_packed : merge_pairs)(lines, n, j);
+  for (int64_t j = 0; few && j < m; j += LANES)
     for (int64_t i = 1; i < n; i++)
       if (packed)
         insert(lines, i, first, j, true);
@@ -160,8 +207,8 @@ static void sort_short(luc_sort_short *lines, int64_t n, int64_t first, int64_t 
   for (int64_t i = 0; packed && i < first; i++)
     for (int64_t j = 0; j < m; j++) {
       const uint64_t key = lines->keys[i][j];
-      lines->at[i][j] = key % LUC_SORT_SHORT;
-      lines->keys[i][j] = (key >> PLACE_BITS) + base;
+      lines->at[i][j] = key & ~(UINT64_MAX << bits);
+      lines->keys[i][j] = (key >> bits) + base;
     }
 }
 

@@ -4,7 +4,7 @@
 
 #include "tensor/dtype.h"
 
-enum { LUC_SORT_BLOCK = 16, LUC_SORT_SHORT = 64, LUC_SORT_BESIDE = 32, LUC_SEARCH_AHEAD = 16 };
+enum { LUC_SORT_BLOCK = 16, LUC_SORT_SHORT = 128, LUC_SORT_BESIDE = 32, LUC_SEARCH_AHEAD = 16 };
 
 /* Lines of up to LUC_SORT_SHORT elements beside each other, and where in its line each was. */
 typedef struct luc_sort_short {
