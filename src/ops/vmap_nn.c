@@ -12,23 +12,8 @@
  * a vector becomes a row (the left one) or a column. */
 static luc_tensor *factor(luc_vcall *c, int p, int ndim, bool left) {
   luc_tensor *t = c->args[p].as.tensor;
-  int have = luc__vm_ndim(c, p);
-  bool batched = c->batched >> p & 1;
-  if (have == 1) {
-    t = luc__f_unsqueeze(&c->f, t, left ? -2 : -1);
-    have = 2;
-  }
-  if (!batched || have >= ndim || c->f.status != LUC_OK) return t;
-  if (ndim >= LUC_MAX_DIMS) {
-    c->f.status = LUC_VMAP_DECLINE;
-    return t;
-  }
-  int64_t sizes[LUC_MAX_DIMS];
-  int lead = ndim - have;
-  sizes[0] = t->sizes[0];
-  for (int i = 0; i < lead; i++) sizes[1 + i] = 1;
-  copy_sizes(sizes + 1 + lead, t->sizes + 1, have);
-  return luc__f_reshape(&c->f, t, ndim + 1, sizes);
+  if (luc__vm_ndim(c, p) == 1) t = luc__f_unsqueeze(&c->f, t, left ? -2 : -1);
+  return c->batched >> p & 1 ? luc__vm_pad(c, t, ndim) : t;
 }
 
 /* The product of parameters p and p + 1, with the level's dimension in front. */
@@ -129,30 +114,39 @@ luc_status luc__vmap_linear(luc_context *ctx, luc_vcall *c) {
 
 /* ---- folding ---- */
 
-/* [B, N, ...] as [B * N, ...]; without a level's dimension it is expanded first. */
-static luc_tensor *fold(luc_vcall *c, int p) {
-  if (!luc__vm_batch(c, p) || c->args[p].kind != LUC_TENSOR) return NULL;
-  luc_tensor *t = c->args[p].as.tensor;
+/* Dimensions `at` and the one behind it become one. */
+static luc_tensor *merge(luc_vcall *c, luc_tensor *t, int at) {
   int64_t sizes[LUC_MAX_DIMS];
-  if (t->ndim < 2) {
-    c->f.status = LUC_VMAP_DECLINE;
-    return NULL;
-  }
-  sizes[0] = t->sizes[0] * t->sizes[1];
-  copy_sizes(sizes + 1, t->sizes + 2, t->ndim - 2);
+  if (c->f.status == LUC_OK && t->ndim < at + 2) c->f.status = LUC_VMAP_DECLINE;
+  if (c->f.status != LUC_OK) return NULL;
+  copy_sizes(sizes, t->sizes, at + 1);
+  sizes[at] *= t->sizes[at + 1];
+  copy_sizes(sizes + at + 1, t->sizes + at + 2, t->ndim - at - 2);
   return luc__f_reshape(&c->f, t, t->ndim - 1, sizes);
 }
 
-static luc_tensor *unfold(luc_vcall *c, luc_tensor *t) {
+/* Dimension `at` becomes the level's and one behind it. */
+static luc_tensor *split(luc_vcall *c, luc_tensor *t, int at) {
   int64_t sizes[LUC_MAX_DIMS];
-  if (c->f.status != LUC_OK || !t || !c->level->size || t->ndim == LUC_MAX_DIMS) {
-    if (c->f.status == LUC_OK) c->f.status = LUC_VMAP_DECLINE;
-    return NULL;
-  }
-  sizes[0] = c->level->size;
-  sizes[1] = t->sizes[0] / c->level->size;
-  copy_sizes(sizes + 2, t->sizes + 1, t->ndim - 1);
+  const int64_t size = c->level->size;
+  if (c->f.status == LUC_OK && (!t || !size || t->ndim == LUC_MAX_DIMS))
+    c->f.status = LUC_VMAP_DECLINE;
+  if (c->f.status != LUC_OK) return NULL;
+  copy_sizes(sizes, t->sizes, at);
+  sizes[at] = size;
+  sizes[at + 1] = t->sizes[at] / size;
+  copy_sizes(sizes + at + 2, t->sizes + at + 1, t->ndim - at - 1);
   return luc__f_reshape(&c->f, t, t->ndim + 1, sizes);
+}
+
+/* [B, N, ...] as [B * N, ...]; without a level's dimension it is expanded first. */
+static luc_tensor *fold(luc_vcall *c, int p) {
+  if (!luc__vm_batch(c, p) || c->args[p].kind != LUC_TENSOR) return NULL;
+  return merge(c, c->args[p].as.tensor, 0);
+}
+
+static luc_tensor *unfold(luc_vcall *c, luc_tensor *t) {
+  return split(c, t, 0);
 }
 
 /* The sizes of a whole input begin with its batch. */
@@ -194,28 +188,11 @@ luc_status luc__vmap_blocks(luc_context *ctx, luc_vcall *c) {
 /* [B, N, C, ...] as [N, B * C, ...]; without the level's dimension expanded. */
 static luc_tensor *to_channels(luc_vcall *c, int p) {
   if (!luc__vm_batch(c, p)) return NULL;
-  luc_tensor *t = c->args[p].as.tensor;
-  int64_t sizes[LUC_MAX_DIMS];
-  if (t->ndim < 3) {
-    c->f.status = LUC_VMAP_DECLINE;
-    return NULL;
-  }
-  t = luc__f_transpose(&c->f, t, 0, 1);
-  if (c->f.status != LUC_OK) return NULL;
-  sizes[0] = t->sizes[0];
-  sizes[1] = t->sizes[1] * t->sizes[2];
-  copy_sizes(sizes + 2, t->sizes + 3, t->ndim - 3);
-  return luc__f_reshape(&c->f, t, t->ndim - 1, sizes);
+  return merge(c, luc__f_transpose(&c->f, c->args[p].as.tensor, 0, 1), 1);
 }
 
 static luc_tensor *from_channels(luc_vcall *c, luc_tensor *t) {
-  int64_t sizes[LUC_MAX_DIMS];
-  if (c->f.status != LUC_OK) return NULL;
-  sizes[0] = t->sizes[0];
-  sizes[1] = c->level->size;
-  sizes[2] = t->sizes[1] / c->level->size;
-  copy_sizes(sizes + 3, t->sizes + 2, t->ndim - 2);
-  return luc__f_transpose(&c->f, luc__f_reshape(&c->f, t, t->ndim + 1, sizes), 0, 1);
+  return luc__f_transpose(&c->f, split(c, t, 1), 0, 1);
 }
 
 /* convolution(input, weight, bias, ..., groups, output_size), convolution_input(grad, weight, ...):
@@ -280,18 +257,6 @@ luc_status luc__vmap_batch_norm(luc_context *ctx, luc_vcall *c) {
   return luc__vm_result(c, 2, unfold(c, rstd));
 }
 
-/* The weight or bias p of [shape...] for samples of ndim dimensions. */
-static luc_tensor *for_last(luc_vcall *c, int p, int ndim) {
-  luc_tensor *t = c->args[p].as.tensor;
-  int64_t sizes[LUC_MAX_DIMS];
-  int own = t->ndim - 1, lead = ndim - own;
-  if (!(c->batched >> p & 1)) return t;
-  sizes[0] = t->sizes[0];
-  for (int i = 0; i < lead; i++) sizes[1 + i] = 1;
-  copy_sizes(sizes + 1 + lead, t->sizes + 1, own);
-  return luc__f_reshape(&c->f, t, ndim + 1, sizes);
-}
-
 /* native_layer_norm(input, normalized_shape, weight, bias, eps, rms): weights of each sample's own
  * are applied afterwards. Means and deviations are in one row. */
 luc_status luc__vmap_layer_norm(luc_context *ctx, luc_vcall *c) {
@@ -303,10 +268,12 @@ luc_status luc__vmap_layer_norm(luc_context *ctx, luc_vcall *c) {
   LUC_TRY(luc_call(ctx, c->op, args, 6, results));
   luc_tensor *t[3];
   for (int r = 0; r < 3; r++) t[r] = luc__f_own(&c->f, results[r].as.tensor);
-  for (int p = 2; p <= 3 && own; p++)
-    if (c->args[p].kind == LUC_TENSOR && c->f.status == LUC_OK)
-      t[0] = luc__f2(&c->f, p == 2 ? LUC_OP_mul : LUC_OP_add, t[0],
-                     for_last(c, p, luc__vm_ndim(c, 0)));
+  for (int p = 2; p <= 3 && own; p++) {
+    luc_tensor *each = luc_as_tensor(&c->args[p]);
+    if (!each) continue;
+    if (c->batched >> p & 1) each = luc__vm_pad(c, each, luc__vm_ndim(c, 0));
+    t[0] = luc__f2(&c->f, p == 2 ? LUC_OP_mul : LUC_OP_add, t[0], each);
+  }
   LUC_TRY(luc__vm_result(c, 0, t[0]));
   LUC_TRY(luc__vm_result(c, 1, unfold(c, t[1])));
   return luc__vm_result(c, 2, unfold(c, t[2]));

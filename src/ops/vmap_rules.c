@@ -60,8 +60,9 @@ luc_status luc__vm_result(luc_vcall *c, int r, luc_tensor *t) {
 
 /* ---- pointwise: sizes aligned at the end ---- */
 
-static luc_tensor *pad(luc_vcall *c, luc_tensor *t, int ndim) {
-  int64_t sizes[LUC_MAX_DIMS + 1];
+luc_tensor *luc__vm_pad(luc_vcall *c, luc_tensor *t, int ndim) {
+  int64_t sizes[LUC_MAX_DIMS];
+  if (c->f.status != LUC_OK) return NULL;
   int have = t->ndim - 1, lead = ndim - have;
   if (lead <= 0) return t;
   if (ndim + 1 > LUC_MAX_DIMS) {
@@ -107,7 +108,7 @@ luc_status luc__vmap_pointwise(luc_context *ctx, luc_vcall *c) {
   if (!cast_scalars(ctx, c)) return LUC_VMAP_DECLINE;
   for (int p = 0; p < c->info->schema.nparams && c->f.status == LUC_OK; p++)
     if (c->args[p].kind == LUC_TENSOR && (c->batched >> p & 1))
-      c->args[p].as.tensor = pad(c, c->args[p].as.tensor, ndim);
+      c->args[p].as.tensor = luc__vm_pad(c, c->args[p].as.tensor, ndim);
   return luc__vm_call(ctx, c);
 }
 
@@ -115,7 +116,8 @@ luc_status luc__vmap_pointwise(luc_context *ctx, luc_vcall *c) {
 luc_status luc__vmap_masked_fill(luc_context *ctx, luc_vcall *c) {
   bool value = c->batched >> 2 & 1, wide = luc__vm_ndim(c, 1) > luc__vm_ndim(c, 0);
   if (value || wide || !luc__vm_batch(c, 0)) return LUC_VMAP_DECLINE;
-  if (c->batched >> 1 & 1) c->args[1].as.tensor = pad(c, c->args[1].as.tensor, luc__vm_ndim(c, 0));
+  if (c->batched >> 1 & 1)
+    c->args[1].as.tensor = luc__vm_pad(c, c->args[1].as.tensor, luc__vm_ndim(c, 0));
   return luc__vm_call(ctx, c);
 }
 
@@ -123,7 +125,7 @@ luc_status luc__vmap_masked_fill(luc_context *ctx, luc_vcall *c) {
 luc_status luc__vmap_fill(luc_context *ctx, luc_vcall *c) {
   if (luc__vm_ndim(c, 1)) return LUC_VMAP_DECLINE;
   if (!(c->batched >> 1 & 1)) return luc__vm_call(ctx, c);
-  luc_tensor *value = pad(c, c->args[1].as.tensor, luc__vm_ndim(c, 0));
+  luc_tensor *value = luc__vm_pad(c, c->args[1].as.tensor, luc__vm_ndim(c, 0));
   LUC_TRY(c->f.status);
   return luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(c->args[0], luc_v_tensor(value)));
 }
@@ -132,7 +134,7 @@ luc_status luc__vmap_fill(luc_context *ctx, luc_vcall *c) {
 luc_status luc__vmap_copy(luc_context *ctx, luc_vcall *c) {
   int ndim = luc__vm_ndim(c, 0);
   if (luc__vm_ndim(c, 1) > ndim) return LUC_VMAP_DECLINE;
-  if (c->batched >> 1 & 1) c->args[1].as.tensor = pad(c, c->args[1].as.tensor, ndim);
+  if (c->batched >> 1 & 1) c->args[1].as.tensor = luc__vm_pad(c, c->args[1].as.tensor, ndim);
   return luc__vm_call(ctx, c);
 }
 
@@ -305,7 +307,7 @@ static luc_status expanded(luc_context *ctx, luc_vcall *c, luc_opid op, int n,
     if (sizes[d] < 0) return LUC_VMAP_DECLINE;
   all[0] = op == LUC_OP_repeat ? 1 : c->level->size;
   copy_sizes(all + 1, sizes, n);
-  c->args[0].as.tensor = pad(c, c->args[0].as.tensor, n);
+  c->args[0].as.tensor = luc__vm_pad(c, c->args[0].as.tensor, n);
   LUC_TRY(c->f.status);
   return luc_call(ctx, op, LUC_ARGS(c->args[0], luc_v_ints(all, n + 1)), c->out);
 }

@@ -14,6 +14,8 @@ int luc__vm_ndim(const luc_vcall *c, int p);
 /* Gives parameter p (every one) the level's dimension if it lacks it; false: c->f has failed. */
 bool luc__vm_batch(luc_vcall *c, int p);
 bool luc__vm_all_batched(luc_vcall *c);
+/* A batched t with dimensions of size 1 in front of its samples' own, so that they have ndim. */
+luc_tensor *luc__vm_pad(luc_vcall *c, luc_tensor *t, int ndim);
 /* Calls the operator with c->args: out of place into c->out, or in place. */
 luc_status luc__vm_call(luc_context *ctx, luc_vcall *c);
 /* Makes t result r, unless the formula has failed. */
