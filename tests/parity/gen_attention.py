@@ -4,8 +4,6 @@ inputs in full and of every parameter as two weighted sums, into data/attention.
 tests/lua/attention_spec.lua runs. Modules are made from a seed, as is what dropout draws. What
 PyTorch 1.13 lacks (bias=False of layers, is_causal) is put together here from what it has.
 Run: python3 tests/parity/gen_attention.py"""
-import os
-
 import torch
 from torch import nn
 
@@ -311,18 +309,9 @@ def skipping(m, src, padding):
                  % (record.tensor(src), record.tensor(padding), record.tensor(y)))
 
 
-def write():
-    path = os.path.join(record.HERE, "attention.lua")
-    with open(path, "w") as f:
-        f.write("-- Written by tests/parity/gen_attention.py from PyTorch %s: do not edit.\n"
-                % torch.__version__)
-        f.write("return {\n%s\n}\n" % ",\n".join(cases))
-    print("attention %d cases, %d bytes" % (len(cases), os.path.getsize(path)))
-
-
 multihead()
 layers()
 functions()
 training()
 stacks()
-write()
+record.save(__file__, ",\n".join(cases))

@@ -4,15 +4,12 @@ same line in Lua and in Python with what Python's answers.
 
 Run with /usr/bin/python3. Where the contract refuses what PyTorch does silently (a parameter over a
 buffer or child, a module over a buffer or a method) there are no steps."""
-import pathlib
 import random
-import warnings
 
 import torch
 from torch import nn
 
-warnings.simplefilter("ignore")
-OUT = pathlib.Path(__file__).parent / "data" / "attributes.lua"
+from record import save
 
 MAKE = {
     "parameter": lambda: nn.Parameter(torch.ones(1)),
@@ -206,6 +203,5 @@ walking_cases()
 applying_cases()
 path_cases()
 walks = [walk(seed, 60) for seed in range(6)]
-OUT.write_text("-- Made by gen_attributes.py. Walks: {op, name, value, error, state}; "
-               "pairs: {Lua, result}.\nreturn {\nwalks = {%s},\npairs = {\n%s\n}}\n"
-               % (", ".join(walks), ",\n".join(cases)))
+# Walks: {op, name, value, error, state}; pairs: {Lua, result}.
+save(__file__, "walks = {%s},\npairs = {\n%s\n}" % (", ".join(walks), ",\n".join(cases)))

@@ -2,8 +2,7 @@
 tests/lua/buffer_spec.lua."""
 import torch
 
-import record
-from record import NAMES, number
+from record import NAMES, number, save
 
 DTYPES = [d for d in NAMES if d != torch.bool]
 BYTES = bytes([0, 0, 128, 63, 1, 0, 66, 192, 3, 60, 0, 64, 5, 64, 16, 193])
@@ -51,6 +50,4 @@ for options in (dict(count=0), dict(offset=10), dict(offset=-1), dict(offset=12)
                 dict(count=-5), dict(count=2, offset=3)):
     lines.append(frombuffer(bytes(10), f32, **options))
 lines.append(frombuffer(b"", f32))
-with open(record.HERE + "/buffer.lua", "w") as f:
-    f.write("-- Written by tests/parity/gen_buffer.py from PyTorch %s: do not edit.\n"
-            "return {\n%s,\n}\n" % (torch.__version__, ",\n".join(lines)))
+save(__file__, ",\n".join(lines))

@@ -1,14 +1,11 @@
 """Records what layers make of edge shapes: the shape of the result for a batch of nothing, whether
 inputs without a batch are taken, and the mean and sum of losses over nothing. Into data/edges.lua.
 Run: python3 tests/parity/gen_edges.py"""
-import pathlib
-import warnings
-
 import torch
 from torch import nn
 
-warnings.simplefilter("ignore")
-OUT = pathlib.Path(__file__).parent / "data" / "edges.lua"
+from record import save
+
 
 # Constructors that read the same in both languages, and the shape of one element of the batch.
 LAYERS = [
@@ -72,5 +69,4 @@ def loss(name):
 
 
 lines = [layer(*case) for case in LAYERS] + [loss(name) for name in SAME]
-OUT.write_text("-- Written by tests/parity/gen_edges.py from PyTorch %s: do not edit.\n"
-               "return {\n  %s,\n}\n" % (torch.__version__, ",\n  ".join(lines)))
+save(__file__, "  " + ",\n  ".join(lines))

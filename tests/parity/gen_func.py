@@ -3,18 +3,13 @@ data/func.lua: pairs of the same few lines in Lua and in Python. What is newer t
 chunk_size) is written out in what it has.
 
 Run with /usr/bin/python3."""
-import pathlib
-import warnings
-
 import functorch as ft
 import torch
 import torch.nn.functional as F
 from torch.autograd import functional
 
-from record import answer
+from record import answer, save
 
-warnings.simplefilter("ignore")
-OUT = pathlib.Path(__file__).parent / "data" / "func.lua"
 cases = []
 
 
@@ -275,5 +270,4 @@ return out, d, same, e""", lambda: (fn.vhp(f, x(3), x(3) + 1), fn.hvp(f, x(3), x
 
 for part in [grads, products, jacobians, maps, ensembles, functionals]:
     part()
-OUT.write_text("-- Written by tests/parity/gen_func.py from PyTorch %s: do not edit.\n"
-               "return {\n%s\n}\n" % (torch.__version__, ",\n".join(cases)))
+save(__file__, ",\n".join(cases))

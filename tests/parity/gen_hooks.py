@@ -128,13 +128,9 @@ SCENARIOS = {
     "twice": twice,
 }
 
-with open(record.HERE + "/hooks.lua", "w") as f:
-    f.write("-- Recorded from PyTorch by gen_hooks.py.\nreturn {\n")
-    for name, run in SCENARIOS.items():
-        events.clear()
-        run()
-        f.write('  ["%s"] = {\n' % name)
-        for e in events:
-            f.write("    %s,\n" % e)
-        f.write("  },\n")
-    f.write("}\n")
+lines = []
+for name, run in SCENARIOS.items():
+    events.clear()
+    run()
+    lines += ['  ["%s"] = {' % name] + ["    %s," % e for e in events] + ["  },"]
+record.save(__file__, "\n".join(lines))

@@ -4,12 +4,11 @@
 Each case has the index as Lua source (`index`, counted from 1) and PyTorch's answer for the same
 index counted from 0. Run with the Python that has torch: tests/parity/gen_indexing.py
 """
-import os
 import torch
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BASE = torch.arange(2 * 3 * 4, dtype=torch.float32).reshape(2, 3, 4)
+from record import save
 
+BASE = torch.arange(2 * 3 * 4, dtype=torch.float32).reshape(2, 3, 4)
 
 
 def lua_tensor(t):
@@ -88,8 +87,7 @@ def cases():
 
 
 def main():
-    out = ["-- Written by gen_indexing.py: x[index] and x[index] = value as PyTorch does them.",
-           "return {"]
+    out = []
     for index in cases():
         try:
             got = BASE[index]
@@ -107,10 +105,7 @@ def main():
         out.append("  {index = [[%s]], get = %s,\n   set = %s,\n   put = %s, values = %s,"
                    "\n   grad = %s},"
                    % (text, flat(got), flat(wrote), flat(added), flat(values), flat(x.grad)))
-    out.append("}")
-    with open(os.path.join(HERE, "data", "indexing.lua"), "w") as f:
-        f.write("\n".join(out) + "\n")
-    print(len(out) - 3, "cases")
+    save(__file__, "\n".join(out))
 
 
 if __name__ == "__main__":

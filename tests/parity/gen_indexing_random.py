@@ -2,12 +2,12 @@
 """Writes tests/parity/data/indexing_random.lua: what PyTorch does for indices drawn at random, of
 numbers, ranges, new dimensions, masks and several index tensors in every mixture. As in
 gen_indexing.py the index is Lua source; x holds 0, 1, 2, …. Errors are recorded too."""
-import os
 import random
 
 import torch
 
-from gen_indexing import HERE, lua_index
+from gen_indexing import lua_index
+from record import save
 
 CASES = 400
 dice = random.Random(5)
@@ -103,10 +103,7 @@ def main():
             wrote[index] = values
             text += ", put=%s" % flat(wrote)
         out.append(text + "}")
-    with open(os.path.join(HERE, "data", "indexing_random.lua"), "w") as f:
-        f.write("-- Written by tests/parity/gen_indexing_random.py from PyTorch %s: do not edit.\n"
-                "return {\n%s\n}\n" % (torch.__version__, ",\n".join(out)))
-    print(len(out), "cases,", min(errors, 11), "errors,", sum(map(len, out)), "bytes")
+    save(__file__, ",\n".join(out))
 
 
 main()

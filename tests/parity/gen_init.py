@@ -1,11 +1,10 @@
 """Records what torch.nn.init fills tensors with after manual_seed(3), into data/init.lua.
 Run: python3 tests/parity/gen_init.py"""
-import pathlib
-
 import torch
 from torch.nn import init
 
-OUT = pathlib.Path(__file__).parent / "data" / "init.lua"
+from record import save
+
 
 # Lua's call on the tensor t, Python's, shape.
 CASES = [
@@ -44,7 +43,7 @@ GAINS = [("linear",), ("conv2d",), ("sigmoid",), ("tanh",), ("relu",), ("leaky_r
 
 
 def main():
-    lines = ["-- Made by gen_init.py with PyTorch " + torch.__version__, "return {", "  fills = {"]
+    lines = ["  fills = {"]
     for lua, fill, shape in CASES:
         torch.manual_seed(3)
         t = torch.full(shape, 9.0)
@@ -56,7 +55,7 @@ def main():
     for gain in GAINS:
         arguments = ", ".join(f'"{a}"' if isinstance(a, str) else str(a) for a in gain)
         lines.append(f"    {{{arguments}, value = {init.calculate_gain(*gain):.17g}}},")
-    OUT.write_text("\n".join(lines + ["  },", "}"]) + "\n")
+    save(__file__, "\n".join(lines + ["  },"]))
 
 
 main()

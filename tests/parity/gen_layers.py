@@ -1,13 +1,10 @@
 """Records what real layers of torch.nn are after manual_seed(42): text, state, output for a seeded
 input and gradients, into data/layers.lua. Run: python3 tests/parity/gen_layers.py
 Dims and positions in texts count from 1, as everywhere in Lucerna."""
-import pathlib
-import sys
-
 import torch
 from torch import nn
 
-OUT = pathlib.Path(__file__).parent / "data" / "layers.lua"
+from record import save
 
 # Lua's constructor, Python's, input shapes (or a tensor), text where it counts from 1.
 CASES = [
@@ -150,12 +147,10 @@ def record(lua, make, shapes, text=None):
     return "\n".join(lines)
 
 
-def write(cases, out):
+def write(cases, generator):
     torch.manual_seed(0)
-    rows = [record(*case) for case in cases]
-    out.write_text("-- Made by " + pathlib.Path(sys.argv[0]).name + " with PyTorch "
-                   + torch.__version__ + "\nreturn {\n" + "\n".join(rows) + "\n}\n")
+    save(generator, "\n".join(record(*case) for case in cases))
 
 
 if __name__ == "__main__":
-    write(CASES, OUT)
+    write(CASES, __file__)

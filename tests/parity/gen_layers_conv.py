@@ -1,14 +1,11 @@
 """Records the families of convolutions, norms, paddings and shuffles, as gen_layers.py does, into
 data/layers_conv.lua. Run: python3 tests/parity/gen_layers_conv.py"""
-import pathlib
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from gen_layers import write
 
-OUT = pathlib.Path(__file__).parent / "data" / "layers_conv.lua"
 CASES = []
 
 
@@ -202,4 +199,4 @@ convolutions()
 norms()
 paddings()
 shuffles()
-write(CASES, OUT)
+write(CASES, __file__)

@@ -1,17 +1,13 @@
 """Records lazy layers: what they are before and after their first call, with the same random
 numbers as PyTorch's, into data/layers_lazy.lua; tests/lua/lazy_spec.lua reads it. Run:
 python3 tests/parity/gen_layers_lazy.py"""
-import pathlib
-import warnings
-
 import torch
 from torch import nn
 
 from gen_layers import inputs_of, tensor
+from record import save
 
-OUT = pathlib.Path(__file__).parent / "data" / "layers_lazy.lua"
 CASES = []
-warnings.simplefilter("ignore")
 
 
 def case(lua, make, *shapes):
@@ -75,5 +71,4 @@ def record(lua, make, shapes):
     return "\n".join(lines)
 
 
-OUT.write_text("-- Made by gen_layers_lazy.py with PyTorch " + torch.__version__ + "\nreturn {\n"
-               + "\n".join(record(*c) for c in CASES) + "\n}\n")
+save(__file__, "\n".join(record(*c) for c in CASES))

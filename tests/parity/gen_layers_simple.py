@@ -1,6 +1,5 @@
 """Records layers that are a function each: activations, dropout, pooling, losses, upsampling; as
 gen_layers.py does, into data/layers_simple.lua. Run: python3 tests/parity/gen_layers_simple.py"""
-import pathlib
 import re
 
 import torch
@@ -8,7 +7,6 @@ from torch import nn
 
 from gen_layers import Plain, write
 
-OUT = pathlib.Path(__file__).parent / "data" / "layers_simple.lua"
 CASES = []
 
 
@@ -244,4 +242,4 @@ if __name__ == "__main__":
     pooling()
     tables()
     vision()
-    write(CASES, OUT)
+    write(CASES, __file__)

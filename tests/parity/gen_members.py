@@ -4,17 +4,13 @@ metamethods, modes, dtypes and other names, into tests/parity/data/members.lua. 
 an expression in Lua and the same in Python; members_spec.lua says what both may use."""
 import pathlib
 import sys
-import warnings
 
 import torch
 
-from record import number, tensor
+from record import number, save, tensor
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from member_rows import ROWS  # noqa: E402
-
-warnings.simplefilter("ignore")
-OUT = pathlib.Path(__file__).parent / "data" / "members.lua"
 
 
 def text(v):
@@ -43,7 +39,4 @@ for name, source, python in ROWS:
     exec("\n".join(lines[:-1]), scope)
     rows.append('{call="%s", lua=[==[%s]==],\n out=%s}' % (
         name, source, text(eval(lines[-1], scope))))
-OUT.write_text("-- Written by tests/parity/gen_members.py from PyTorch %s: do not edit.\n"
-               "local none = {none = true}\nreturn {\n%s\n}\n" % (
-                   torch.__version__, ",\n".join(rows)))
-print("members: %d cases, %d bytes" % (len(rows), OUT.stat().st_size))
+save(__file__, ",\n".join(rows), True)

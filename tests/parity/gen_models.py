@@ -1,14 +1,10 @@
 """Records the nets of models_reference.py: names and shapes of their state dicts (a checksum, and
 in full where they are few), counts of parameters, outputs and gradients of small ones made from a
 seed. Read by tests/lua/models_spec.lua. Run: python3 tests/parity/gen_models.py"""
-import pathlib
-
 import torch
 
 import models_reference as models
 import record
-
-OUT = pathlib.Path(__file__).parent / "data" / "models.lua"
 
 
 def state_text(net):
@@ -114,11 +110,7 @@ run("VisionTransformer", VIT, [2, 3, 16, 16], models.VisionTransformer,
 run("GPT2", {"vocab_size": 11, "n_positions": 8, "n_embd": 12, "n_layer": 2, "n_head": 3,
              "dropout": 0.0}, [2, 6], models.GPT2, keys=True)
 
-with open(OUT, "w") as out:
-    out.write("-- Written by gen_models.py\nreturn {\nsizes = {\n")
-    out.write("".join("%s,\n" % lua(c) for c in sizes))
-    out.write("},\nruns = {\n")
-    out.write("".join("%s,\n" % lua(c) for c in runs))
-    out.write("},\nlarge = {\n")
-    out.write("%s,\n" % lua(evaluated("vgg11", {"num_classes": 5}, [1, 3, 40, 32])))
-    out.write("}}\n")
+large = [evaluated("vgg11", {"num_classes": 5}, [1, 3, 40, 32])]
+parts = [("sizes", sizes), ("runs", runs), ("large", large)]
+record.save(__file__, "\n".join(
+    "%s = {\n%s}," % (name, "".join("%s,\n" % lua(c) for c in rows)) for name, rows in parts))

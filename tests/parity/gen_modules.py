@@ -2,13 +2,12 @@
 
 Run with /usr/bin/python3; writes tests/parity/data/modules.lua. Each case is a Lua expression and
 the same model in Python. (Dims in texts count from 1 in Lua; the cases here have none.)"""
-import os
 from collections import OrderedDict
 
 import torch
 from torch import nn
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from record import save
 
 
 class Net(nn.Module):
@@ -101,7 +100,7 @@ def load_error(model, state):
 
 
 def main():
-    lines = ["return {", "  texts = {"]
+    lines = ["  texts = {"]
     for source, model in CASES:
         keys = ", ".join(quote(k) for k in model.state_dict())
         lines.append("    {lua = %s,\n     text = %s,\n     keys = {%s}}," % (
@@ -110,9 +109,7 @@ def main():
     for source, state, model, python in LOADS:
         lines.append("    {lua = %s,\n     state = %s,\n     message = %s}," % (
             quote(source), quote(state), quote(load_error(model, python))))
-    lines += ["  },", "}", ""]
-    with open(os.path.join(HERE, "data", "modules.lua"), "w") as out:
-        out.write("-- Written by gen_modules.py.\n" + "\n".join(lines))
+    save(__file__, "\n".join(lines + ["  },"]))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 derivatives in float64, of inputs that float32 holds exactly, so that one file serves both dtypes.
 Writes tests/parity/data/nn_<family>.lua; tests/lua/nn_ops_spec.lua reads them. Positions and
 dimensions in these files count from 1, as Lua users count."""
-import os
 import sys
 
 import torch
 import torch.nn.functional as F
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
+from record import save
+
 torch.set_default_dtype(torch.float64)
 cases = []
 
@@ -177,14 +177,7 @@ def case(fn, *args, second=True, name="", results=None, seed=None, **kw):
 
 
 def write(family):
-    path = os.path.join(HERE, "nn_%s.lua" % family)
-    with open(path, "w") as f:
-        f.write("-- Written by tests/parity/gen_nn.py from PyTorch %s: do not edit.\n"
-                % torch.__version__)
-        f.write("local none = {none = true}\nreturn {\n")
-        f.write(",\n".join(cases))
-        f.write("\n}\n")
-    print("%-12s %3d cases, %d bytes" % (family, len(cases), os.path.getsize(path)))
+    save(__file__, ",\n".join(cases), True, "nn_" + family)
     cases.clear()
 
 
@@ -483,7 +476,6 @@ def dropout():
 
 
 if __name__ == "__main__":
-    os.makedirs(HERE, exist_ok=True)
     families = (matmul, activation, softmax, conv, pool, norm, loss, dropout)
     families = {f.__name__: f for f in families}
     for name in sys.argv[1:] or families:

@@ -4,11 +4,11 @@ formulas: NAdam (1.13 counts its momentum twice), decoupled_weight_decay, and ma
 RAdam.
 Run: python3 tests/parity/gen_optim.py"""
 import math
-import pathlib
 
 import torch
 
-OUT = pathlib.Path(__file__).parent / "data" / "optim.lua"
+from record import save
+
 STEPS = 20
 
 CASES = [
@@ -160,8 +160,7 @@ def main():
         for dtype in (torch.float32, torch.float64):
             rows.append({"kind": kind, "options": options, "dtype": str(dtype)[6:],
                          "values": trajectory(kind, options, dtype)})
-    OUT.write_text("-- Made by gen_optim.py with PyTorch " + torch.__version__ + "\nreturn {\n"
-                   + "".join("  " + lua(row) + ",\n" for row in rows) + "}\n")
+    save(__file__, ",\n".join("  " + lua(row) for row in rows))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,11 @@
 """Records what optimizers make of sparse gradients: a large table of which every step looks a few
 rows up, twice, some of them again and one with a gradient of zeros; padding has none.
 Writes tests/parity/data/optim_rows.lua. Run: python3 tests/parity/gen_optim_rows.py"""
-
-import pathlib
-
 import torch
 from torch.nn.functional import embedding
 
 from gen_optim import lua
-
-OUT = pathlib.Path(__file__).parent / "data" / "optim_rows.lua"
+from record import save
 
 ROWS, WIDTH, PADDING = 40000, 32, 4
 STEPS = [([0, 2, 0, 4], [1, 2]), ([1, 39999], [7, 7, 7]), ([2, 4, 0], [3]), ([0], [39999, 1])]
@@ -46,15 +42,14 @@ def trajectory(kind, options, dtype):
 
 
 def main():
-    text = "-- Made by gen_optim_rows.py with PyTorch " + torch.__version__ + "\nreturn {\n"
-    text += f"  steps = {lua([[[i + 1 for i in part] for part in step] for step in STEPS])},\n"
+    text = f"  steps = {lua([[[i + 1 for i in part] for part in step] for step in STEPS])},\n"
     text += f"  shown = {lua([i + 1 for i in SHOWN])},\n"
     for kind, options in CASES:
         for dtype in (torch.float32, torch.float64):
             row = {"kind": kind, "options": options, "dtype": str(dtype)[6:],
                    "values": trajectory(kind, options, dtype)}
             text += "  " + lua(row) + ",\n"
-    OUT.write_text(text + "}\n")
+    save(__file__, text.rstrip())
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
 """Records state dicts of torch.optim's optimizers after 5 steps, and the parameters of 5 more, into
 data/optim_states.lua: what is read there must go on as PyTorch does. Tensors without dimensions
 come as numbers. Run: python3 tests/parity/gen_optim_states.py"""
-import pathlib
-
 import torch
 
 from gen_optim import lua
-
-OUT = pathlib.Path(__file__).parent / "data" / "optim_states.lua"
+from record import save
 
 CASES = [
     ("SGD", {"lr": 0.1, "momentum": 0.9}),
@@ -59,9 +56,7 @@ def main():
             "state": [absent(saved["state"][k]) for k in range(2)],
             "groups": [absent(group) for group in saved["param_groups"]],
             "values": run(6, 10)})
-    text = "".join("  " + lua(row) + ",\n" for row in rows)
-    head = "-- Made by gen_optim_states.py with PyTorch " + torch.__version__
-    OUT.write_text(head + "\nreturn {\n" + text + "}\n")
+    save(__file__, ",\n".join("  " + lua(row) for row in rows))
 
 
 main()

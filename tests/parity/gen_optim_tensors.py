@@ -4,13 +4,11 @@ Muon each operation's result is rounded to bfloat16, products being summed in fl
 of a sum may turn a rounding, its rates are small.
 Run: python3 tests/parity/gen_optim_tensors.py"""
 import math
-import pathlib
 
 import torch
 
 from gen_optim import STEPS, lua
-
-OUT = pathlib.Path(__file__).parent / "data" / "optim_tensors.lua"
+from record import save
 
 LBFGS = [
     ("float64", "rosenbrock", {"lr": 0.002, "max_iter": 4}),
@@ -131,11 +129,11 @@ def trajectory(kind, shape, options):
 
 
 def main():
-    text = "-- Made by gen_optim_tensors.py with PyTorch " + torch.__version__ + "\nreturn {\n"
+    text = ""
     for name, rows in [("lbfgs", [search(*case) for case in LBFGS]),
                        ("matrices", [trajectory(*case) for case in MATRICES])]:
         text += name + " = {\n" + "".join("  " + lua(row) + ",\n" for row in rows) + "},\n"
-    OUT.write_text(text + "}\n")
+    save(__file__, text.rstrip())
 
 
 if __name__ == "__main__":

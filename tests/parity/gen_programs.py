@@ -3,19 +3,14 @@ data/programs.lua; utils_spec.lua runs them as it does those of gen_utils.py. Wh
 lacks is written out in what it has.
 
 Run with /usr/bin/python3."""
-import pathlib
-import warnings
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.nn import utils
 from torch.nn.utils import parametrize, prune
 
-from record import answer
+from record import answer, save
 
-warnings.simplefilter("ignore")
-OUT = pathlib.Path(__file__).parent / "data" / "programs.lua"
 cases = []
 
 
@@ -520,8 +515,4 @@ module_cases()
 parametrize_cases()
 prune_cases()
 average_cases()
-with open(OUT, "w") as f:
-    f.write("-- Written by tests/parity/gen_programs.py from PyTorch %s: do not edit.\n"
-            % torch.__version__)
-    f.write("local none = {none = true}\nreturn {\n%s\n}\n" % ",\n".join(cases))
-print("programs: %d cases, %d bytes" % (len(cases), OUT.stat().st_size))
+save(__file__, ",\n".join(cases), True)

@@ -4,17 +4,15 @@ are the same; what is indented continues it). Run: /usr/bin/python3 tests/parity
 
 What differs is applied here and nowhere else: dims and positions count from 1 (from_one), and
 where the PyTorch that runs is older than 2.9, what 2.9 prints instead (the section below)."""
-import os
 import re
-import warnings
 from collections import OrderedDict
 
 import torch
 from torch import nn
 from torch.nn.utils import parametrize  # noqa: F401 (for cases)
 
-warnings.simplefilter("ignore")
-OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "repr.lua")
+from record import save
+
 
 # ---- newer than the PyTorch that runs ----
 
@@ -503,13 +501,12 @@ def quote(text):
 
 def main():
     at_least_2_9()
-    lines = ["-- Written by gen_repr.py with PyTorch " + torch.__version__ + ".", "return {"]
+    lines = []
     for line in re.sub(r"\n +", " ", CASES).strip().split("\n"):
         lua, _, python = line.partition(" | ")
         text = from_one(repr(eval(python or lua)))  # the lines above, not input
         lines.append("  {lua = %s,\n   text = %s}," % (quote(lua), quote(text)))
-    with open(OUT, "w") as out:
-        out.write("\n".join(lines + ["}", ""]))
+    save(__file__, "\n".join(lines))
 
 
 main()

@@ -85,10 +85,7 @@ case("GRUCell", nn.GRUCell, {}, real(2, 3), real(2, 4))
 case("GRUCell", nn.GRUCell, {"bias": False}, real(3))
 
 
-
-
 case("LSTMCell", nn.LSTMCell, {}, real(2, 3), both(2, 4))
 case("LSTMCell", nn.LSTMCell, {"bias": False}, real(3))
 
-with open(record.HERE + "/rnn.lua", "w") as f:
-    f.write("-- Recorded from PyTorch by gen_rnn.py.\nreturn {\n" + "".join(lines) + "}\n")
+record.save(__file__, "".join(lines).rstrip())

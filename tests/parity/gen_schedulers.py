@@ -3,12 +3,11 @@ momentum of the first) in 30 epochs, into data/schedulers.lua. SWALR is torch.op
 whose AveragedModel and update_bn are here too.
 PyTorch 1.13's CyclicLR knows no betas; there its momentum is recorded and stands for beta 1.
 Run: python3 tests/parity/gen_schedulers.py"""
-import pathlib
-
 import torch
 from torch.optim import lr_scheduler, swa_utils
 
-OUT = pathlib.Path(__file__).parent / "data" / "schedulers.lua"
+from record import save
+
 EPOCHS = 30
 
 # What stands for functions on both sides: the test has the same.
@@ -212,11 +211,10 @@ def averages():
 def main():
     parts = [("cases", cases()), ("jumps", jumps()), ("plateaus", plateaus()),
              ("averages", averages())]
-    text = "-- Made by gen_schedulers.py with PyTorch " + torch.__version__ + "\nreturn {\n"
-    text += "metrics = " + lua(METRICS) + ",\n"
+    text = "metrics = " + lua(METRICS) + ",\n"
     for name, rows in parts:
         text += name + " = {\n" + "".join("  " + lua(row) + ",\n" for row in rows) + "},\n"
-    OUT.write_text(text + "}\n")
+    save(__file__, text.rstrip())
 
 
 main()

@@ -1,13 +1,10 @@
 """Records what PyTorch's state_dict and load_state_dict do with unusual trees and old checkpoints:
 data/state.lua, read by module_state_spec.lua, which has the same classes."""
-import os
-
 import torch
 from torch import nn
 
 from gen_modules import load_error, quote
-
-HERE = os.path.dirname(os.path.abspath(__file__))
+from record import save
 
 
 class Tied(nn.Module):
@@ -74,7 +71,7 @@ LOADS = [
 
 
 def main():
-    lines = ["return {", "  keys = {"]
+    lines = ["  keys = {"]
     for source, model in KEYS:
         state = model.state_dict()
         keys = ", ".join(quote(k) for k in state)
@@ -86,9 +83,7 @@ def main():
     for source, state, model, python in LOADS:
         lines.append("    {lua = %s,\n     state = %s,\n     message = %s}," % (
             quote(source), quote(state), quote(load_error(model, python))))
-    lines += ["  },", "}", ""]
-    with open(os.path.join(HERE, "data", "state.lua"), "w") as out:
-        out.write("-- Written by gen_state.py.\n" + "\n".join(lines))
+    save(__file__, "\n".join(lines + ["  },"]))
 
 
 main()

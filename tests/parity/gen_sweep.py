@@ -14,7 +14,7 @@ import sys
 import torch
 
 import record
-from record import Const, Dim, Ids, NAMES, number
+from record import Const, Dim, Ids, NAMES, number, save
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GENERATORS = ["create", "index", "pointwise", "reduce", "view", "views", "rest", "functional_conv",
@@ -332,14 +332,7 @@ def main():
                    gen_nn.norm, gen_nn.loss):
         family()
     torch.set_default_dtype(torch.float32)
-    path = os.path.join(HERE, "data", "sweep.lua")
-    with open(path, "w") as f:
-        f.write("-- Written by tests/parity/gen_sweep.py from PyTorch %s: do not edit.\n"
-                % torch.__version__)
-        f.write("local none = {none = true}\nreturn {\n")
-        f.write(",\n".join(text(candidates[key]) for key in sorted(candidates)))
-        f.write("\n}\n")
-    print("sweep: %d calls, %d bytes" % (len(candidates), os.path.getsize(path)))
+    save(__file__, ",\n".join(text(candidates[key]) for key in sorted(candidates)), True)
 
 
 if __name__ == "__main__":

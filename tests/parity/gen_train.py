@@ -1,14 +1,12 @@
 """Records the losses of whole training runs from a seed: what tests/lua/train_spec.lua trains again
 in Lua, line for line. Run: python3 tests/parity/gen_train.py"""
-import pathlib
-
 import torch
 from torch import nn, optim
 from torch.nn import functional as F
 
 import models_reference as models
+from record import save
 
-OUT = pathlib.Path(__file__).parent / "data" / "train.lua"
 STEPS = 10
 
 
@@ -167,11 +165,10 @@ def record(name, train):
     losses = []
     torch.manual_seed(SEED)
     train(losses)
-    return "%s = {%s},\n" % (name, ", ".join("%.9g" % x for x in losses))
+    return "%s = {%s}," % (name, ", ".join("%.9g" % x for x in losses))
 
 
 if __name__ == "__main__":
     runs = {"resnet": resnet, "lstm": lstm, "transformer": transformer, "vae": vae,
             "dcgan": dcgan}
-    text = "".join(record(name, train) for name, train in runs.items())
-    OUT.write_text("-- Written by gen_train.py\nreturn {\n%s}\n" % text)
+    save(__file__, "\n".join(record(name, train) for name, train in runs.items()))

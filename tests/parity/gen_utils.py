@@ -4,18 +4,14 @@ Python, and what Python's answers. Modules are made after manual_seed, so they a
 Run with /usr/bin/python3. Positions in results are wrapped in Ids; the result of a failing pair is
 its error's text, with `replace` saying what is Lua's in it."""
 import copy
-import pathlib
-import warnings
 
 import torch
 from torch import nn
 from torch.nn import utils
 from torch.nn.utils import parametrizations, parametrize, prune
 
-from record import Ids, answer
+from record import Ids, answer, save
 
-warnings.simplefilter("ignore")
-OUT = pathlib.Path(__file__).parent / "data" / "utils.lua"
 rnn = utils.rnn
 cases = []
 
@@ -782,5 +778,4 @@ prune_cases()
 vector_cases()
 fusion_cases()
 rnn_cases()
-HEAD = "-- Written by tests/parity/gen_utils.py from PyTorch %s: do not edit.\n" % torch.__version__
-OUT.write_text(HEAD + "local none = {none = true}\nreturn {\n" + ",\n".join(cases) + "\n}\n")
+save(__file__, ",\n".join(cases), True)

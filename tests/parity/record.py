@@ -204,15 +204,18 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
     cases.append(text + (gradients(outs, given) if grad else "") + "}")
 
 
-def write(family, generator):
-    distinct = list(dict.fromkeys(cases))
+def save(generator, text, none=False, family=None):
+    """Writes what a family's table holds; it has its name from the generator: gen_FAMILY.py."""
+    name = os.path.basename(generator)
+    family = family or name[len("gen_"):-len(".py")]
     path = os.path.join(HERE, family + ".lua")
-    os.makedirs(HERE, exist_ok=True)
-    with open(path, "w") as f:
-        f.write("-- Written by tests/parity/%s from PyTorch %s: do not edit.\n"
-                % (os.path.basename(generator), torch.__version__))
-        f.write("local none = {none = true}\nreturn {\n")
-        f.write(",\n".join(distinct))
-        f.write("\n}\n")
-    print("%-12s %3d cases, %d bytes" % (family, len(distinct), os.path.getsize(path)))
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("-- Written by tests/parity/%s from PyTorch %s: do not edit.\n" % (
+            name, torch.__version__))
+        f.write("%sreturn {\n%s\n}\n" % ("local none = {none = true}\n" if none else "", text))
+    print("%-12s %d bytes" % (family, os.path.getsize(path)))
+
+
+def write(family, generator):
+    save(generator, ",\n".join(dict.fromkeys(cases)), True, family)
     cases.clear()

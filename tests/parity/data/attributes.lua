@@ -1,4 +1,4 @@
--- Made by gen_attributes.py. Walks: {op, name, value, error, state}; pairs: {Lua, result}.
+-- Written by tests/parity/gen_attributes.py from PyTorch 1.13.0a0: do not edit.
 return {
 walks = {{
   {"delete", "b", "parameter", "'Net' object has no attribute 'b'", "|||||"},

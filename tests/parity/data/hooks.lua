@@ -1,4 +1,4 @@
--- Recorded from PyTorch by gen_hooks.py.
+-- Written by tests/parity/gen_hooks.py from PyTorch 1.13.0a0: do not edit.
 return {
   ["chain"] = {
     {"2", {n = 1, {shape={2,3}, dtype="float64", data={0.125,0.25,0.375,0.125,0.25,0.375}}}, {n = 1, {shape={2,1}, dtype="float64", data={1.0,1.0}}}},

@@ -1,4 +1,4 @@
--- Written by gen_indexing.py: x[index] and x[index] = value as PyTorch does them.
+-- Written by tests/parity/gen_indexing.py from PyTorch 1.13.0a0: do not edit.
 return {
   {index = [[{1}]], get = {shape = {3, 4}, dtype = "float32", data = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
    set = {shape = {2, 3, 4}, dtype = "float32", data = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},

@@ -1,4 +1,4 @@
--- Made by gen_init.py with PyTorch 1.13.0a0
+-- Written by tests/parity/gen_init.py from PyTorch 1.13.0a0: do not edit.
 return {
   fills = {
     {lua = "uniform_(t)", expected = {dtype = "float32", shape = {3, 4}, data = {0.00426352024, 0.105569363, 0.285842478, 0.0269548297, 0.471614361, 0.060116291, 0.771865845, 0.743699372, 0.594421208, 0.887856662, 0.451031327, 0.799490631}}},

@@ -1,4 +1,4 @@
--- Made by gen_layers_conv.py with PyTorch 1.13.0a0
+-- Written by tests/parity/gen_layers_conv.py from PyTorch 1.13.0a0: do not edit.
 return {
   {lua = 'nn.Conv3d(2, 2, 2)', text = [[
 Conv3d(2, 2, kernel_size=(2, 2, 2), stride=(1, 1, 1))]],

@@ -1,4 +1,4 @@
--- Made by gen_layers_lazy.py with PyTorch 1.13.0a0
+-- Written by tests/parity/gen_layers_lazy.py from PyTorch 1.13.0a0: do not edit.
 return {
   {lua = 'nn.LazyLinear(3)', before = [[
 LazyLinear(in_features=0, out_features=3, bias=True)]],

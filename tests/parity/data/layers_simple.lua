@@ -1,4 +1,4 @@
--- Made by gen_layers_simple.py with PyTorch 1.13.0a0
+-- Written by tests/parity/gen_layers_simple.py from PyTorch 1.13.0a0: do not edit.
 return {
   {lua = 'nn.Hardsigmoid()', text = [[
 Hardsigmoid()]],

@@ -1,4 +1,4 @@
--- Written by gen_modules.py.
+-- Written by tests/parity/gen_modules.py from PyTorch 1.13.0a0: do not edit.
 return {
   texts = {
     {lua = "Net()",

@@ -1,4 +1,4 @@
--- Made by gen_optim_rows.py with PyTorch 1.13.0a0
+-- Written by tests/parity/gen_optim_rows.py from PyTorch 1.13.0a0: do not edit.
 return {
   steps = {{{1, 3, 1, 5}, {2, 3}}, {{2, 40000}, {8, 8, 8}}, {{3, 5, 1}, {4}}, {{1}, {40000, 2}}},
   shown = {1, 2, 3, 4, 5, 8, 40000, 20001},

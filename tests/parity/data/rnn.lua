@@ -1,4 +1,4 @@
--- Recorded from PyTorch by gen_rnn.py.
+-- Written by tests/parity/gen_rnn.py from PyTorch 1.13.0a0: do not edit.
 return {
   {
     class = "RNN",

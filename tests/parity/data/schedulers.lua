@@ -1,4 +1,4 @@
--- Made by gen_schedulers.py with PyTorch 1.13.0a0
+-- Written by tests/parity/gen_schedulers.py from PyTorch 1.13.0a0: do not edit.
 return {
 metrics = {1, 0.9, 0.9, 0.9, 0.9, 0.89995, 0.5, 0.6, 0 / 0, 0.6, 0.6, 0.6, 0.2, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3},
 cases = {

@@ -1,4 +1,4 @@
--- Written by gen_state.py.
+-- Written by tests/parity/gen_state.py from PyTorch 1.13.0a0: do not edit.
 return {
   keys = {
     {lua = "Tied()",

@@ -1,4 +1,4 @@
--- Written by gen_train.py
+-- Written by tests/parity/gen_train.py from PyTorch 1.13.0a0: do not edit.
 return {
 resnet = {1.97227108, 0.638104081, 0.181499049},
 lstm = {3.01987171, 3.01685739, 3.02186418, 3.03905153, 3.02457452, 3.02067518, 3.0123322, 3.04497075, 3.01094317, 3.0076108},
