@@ -293,6 +293,15 @@ static void read_options(lua_State *L, const optimizer_box *box, group_options *
   }
 }
 
+/* optimizer_check_options(o, options): raises unless a step could read them */
+static int optimizer_check_options(lua_State *L) {
+  group_options options;
+  const optimizer_box *box = check_optimizer(L);
+  lua_settop(L, 2);
+  read_options(L, box, &options);
+  return 0;
+}
+
 /* ---- groups and steps ---- */
 
 /* optimizer_add_group(o, params, options) -> the group's position */
@@ -530,6 +539,7 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {"_optimizer_ids", optimizer_ids},
                                        {"_optimizer_place", optimizer_place},
                                        {"_optimizer_next", optimizer_next},
+                                       {"_optimizer_check_options", optimizer_check_options},
                                        {"_optimizer_add_group", optimizer_add_group},
                                        {"_optimizer_step", optimizer_step},
                                        {"_known_rows", known_rows},

@@ -34,6 +34,8 @@ local Fused = class("Fused", Optimizer)
 
 function Fused:_add(list, options) return core._optimizer_add_group(self._core, list, options) end
 
+function Fused:_check_options(options) core._optimizer_check_options(self._core, options) end
+
 function Fused:step(closure)
   local loss = Optimizer._evaluate(closure)
   core._optimizer_step(self._core, self.param_groups)
