@@ -15,26 +15,25 @@ enum { LARGE_SCOPE = 1024 };
 
 /* Tensors at `index`, and those in plain tables there, go into the set at `kept`; 0: they outlive
  * all scopes. */
-static void keep(lua_State *L, luc_l_state *st, int index, int kept, int depth) {
-  const luc_l_box *box = luc_l_tobox(L, index);
+static void keep(lua_State *L, int index, int kept, int depth) {
+  luc_l_box *box = luc_l_tobox(L, index);
   if (box && kept) {
     lua_pushvalue(L, index);
     lua_pushboolean(L, true);
     lua_rawset(L, kept);
   } else if (box) {
-    if (box->t) luc_l_setpeer(L, st, index);
+    box->outlives = true;
   } else if (lua_type(L, index) == LUA_TTABLE && depth < 16) {
     luc_l_checkstack(L, 6);
-    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1))
-      keep(L, st, lua_gettop(L), kept, depth + 1);
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) keep(L, lua_gettop(L), kept, depth + 1);
   }
 }
 
-/* outlive(value): what the library's own Lua keeps is not a scope's to release. */
+/* outlive(value): what the library's own Lua keeps is not a scope's to release. Takes no memory. */
 static int outlive_scopes(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   lua_settop(L, 1);
-  if (st->scopes) keep(L, st, 1, 0, 0);
+  if (st->scopes) keep(L, 1, 0, 0);
   return 0;
 }
 
@@ -79,7 +78,7 @@ static void leave(lua_State *L, int guard, int kept) {
   for (lua_Integer i = 1; i <= n; i++) {
     lua_rawgeti(L, outer - 1, i);
     luc_l_box *box = luc_l_tobox(L, -1);
-    bool stays = !box || !box->t || (box->t->flags & held) || is_kept(L, kept);
+    bool stays = !box || !box->t || box->outlives || (box->t->flags & held) || is_kept(L, kept);
     if (!stays) luc_l_release_box(L, st, box);
     if (stays && box && st->scopes) {
       lua_rawseti(L, outer, ++st->scope_count);
@@ -160,7 +159,7 @@ static int run_scope(lua_State *L) {
   int nresults = lua_gettop(L) - 1, kept = nresults ? nresults + 2 : 0;
   luc_l_checkstack(L, 12);
   if (kept) lua_createtable(L, 0, nresults);
-  for (int i = 2; i < kept; i++) keep(L, st, i, kept, 0);
+  for (int i = 2; i < kept; i++) keep(L, i, kept, 0);
   leave(L, 1, kept);
   lua_settop(L, nresults + 1);
   return nresults;

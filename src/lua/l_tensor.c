@@ -12,6 +12,18 @@ static void scope_add(lua_State *L, luc_l_state *st) {
   lua_pop(L, 1);
 }
 
+/* Forgets it there, if it came last: in-place calls, which take and spare one box, need no room
+ * beyond that of the first. */
+static void scope_forget(lua_State *L, luc_l_state *st, const luc_l_box *box) {
+  luc_l_get(L, st, LUC_L_SCOPE);
+  lua_rawgeti(L, -1, st->scope_count);
+  if (luc_l_tobox(L, -1) == box) {
+    lua_pushnil(L);
+    lua_rawseti(L, -3, st->scope_count--);
+  }
+  lua_pop(L, 2);
+}
+
 /* Pushes a box that the registry keeps, which is then the caller's. */
 static luc_l_box *push_kept(lua_State *L, luc_l_state *st, int key, luc_l_box **kept) {
   luc_l_box *box = *kept;
@@ -106,6 +118,7 @@ void luc_l_spare_box(lua_State *L, luc_l_state *st, int index) {
   luc_tensor_release(st->ctx, box->t);
   box->t = NULL;
   lua_pushvalue(L, index);
+  if (st->scopes) scope_forget(L, st, box);
   keep_box(L, st, LUC_L_SPARE, &st->spare);
 }
 

@@ -15,8 +15,8 @@
 /* Small, since every call leaves one to Lua's collector, which counts in bytes. */
 typedef struct luc_l_box {
   uint32_t magic;
-  bool finalized;
-  luc_tensor *t; /* NULL: empty or released */
+  bool finalized, outlives; /* the scope it was made in */
+  luc_tensor *t;            /* NULL: empty or released */
 } luc_l_box;
 
 typedef struct luc_l_dtype {
