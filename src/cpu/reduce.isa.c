@@ -58,7 +58,11 @@ LUC_INLINE luc_vf32 pairs_bf16(LOAD) {
   if (left >= LANES)
     memcpy(&x, at, sizeof x);
   else
+#if defined(__AVX512F__)
+    x = (luc_vu32)_mm512_maskz_loadu_epi32((__mmask16)((1u << left) - 1), at);
+#else
     memcpy(&x, at, (size_t)left * sizeof(uint32_t));
+#endif
   return (luc_vf32)(x << 16) + (luc_vf32)(x & 0xffff0000);
 }
 static void sum_run_bf16(void *a, void *b, const void *in, int64_t n, int64_t first) {
