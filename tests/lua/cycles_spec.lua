@@ -2,6 +2,7 @@
 -- tensors and modules they hold, in every direction. And nothing is lost: as long as a graph can be
 -- differentiated, collections in between change nothing.
 local lucerna = require "lucerna"
+local parity = require "parity"
 local nn = lucerna.nn
 
 local x = lucerna.ones(2, 3)
@@ -145,10 +146,7 @@ local function live()
 end
 
 describe("a thousand cycles leave nothing behind:", function()
-  local names = {}
-  for name in pairs(CYCLES) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  for _, name in ipairs(parity.sorted_names(CYCLES)) do
     it(name, function()
       local function cycles(n)
         for _ = 1, n do CYCLES[name](net()) end

@@ -5,23 +5,11 @@ local optim = require "lucerna.optim"
 local parity = require "parity"
 local cases = parity.load "optim"
 
-local function parameter(values, dtype)
-  return lucerna.tensor(values, {dtype = dtype or lucerna.float32, requires_grad = true})
-end
-
-local function describe_options(options)
-  local words = {}
-  for name, value in pairs(options) do
-    local text = type(value) == "table" and table.concat(value, ",") or tostring(value)
-    words[#words + 1] = name .. "=" .. text
-  end
-  table.sort(words)
-  return table.concat(words, " ")
-end
+local parameter, words = parity.parameter, parity.words
 
 describe("an optimizer", function()
   for _, case in ipairs(cases) do
-    local title = ("%s %s %s"):format(case.kind, case.dtype, describe_options(case.options))
+    local title = ("%s %s %s"):format(case.kind, case.dtype, words(case.options))
     it("follows PyTorch's trajectory: " .. title, function()
       local p = parameter({1.0, -2.0, 0.5}, lucerna[case.dtype])
       local o = optim[case.kind]({p}, case.options)
@@ -253,12 +241,7 @@ local function stepped(kind, options)
   return o, p, q
 end
 
-local function keys(t)
-  local list = {}
-  for key in pairs(t) do list[#list + 1] = key end
-  table.sort(list)
-  return table.concat(list, " ")
-end
+local function keys(t) return table.concat(parity.sorted_names(t), " ") end
 
 describe("an optimizer's state", function()
   local kept = {
@@ -279,7 +262,7 @@ describe("an optimizer's state", function()
   }
   for _, case in ipairs(kept) do
     local kind, options, names = table.unpack(case)
-    local title = ("%s %s"):format(kind, describe_options(options))
+    local title = ("%s %s"):format(kind, words(options))
     it("has PyTorch's keys: " .. title, function()
       local o, p = stepped(kind, options)
       assert.are.equal(names, keys(o:state_dict().state[0] or {}))

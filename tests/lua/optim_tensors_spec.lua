@@ -16,25 +16,7 @@ local LOSSES = {
   end,
 }
 
-local function parameter(values, dtype)
-  return lucerna.tensor(values, {dtype = dtype or lucerna.float32, requires_grad = true})
-end
-
-local function words(options)
-  local parts = {}
-  for key, value in pairs(options) do
-    parts[#parts + 1] = key .. "=" .. (type(value) == "table" and "…" or tostring(value))
-  end
-  table.sort(parts)
-  return table.concat(parts, " ")
-end
-
-local function keys(t)
-  local list = {}
-  for key in pairs(t) do list[#list + 1] = key end
-  table.sort(list)
-  return list
-end
+local parameter, words, keys = parity.parameter, parity.words, parity.sorted_names
 
 local function near(want, got, tolerance)
   for k, value in ipairs(want) do

@@ -5,6 +5,7 @@
 -- true its values count from 0, as PyTorch's do, and are turned into ours.
 
 local lucerna = require "lucerna"
+local python = require "lucerna.python"
 local shape_text = require "lucerna.shape_text"
 
 local parity = {}
@@ -23,6 +24,19 @@ function parity.sorted_names(t)
   for name in pairs(t) do names[#names + 1] = name end
   table.sort(names)
   return names
+end
+
+--- The options of a case in its title: "lr=0.1 momentum=0.9".
+function parity.words(options)
+  local words = {}
+  for name, value in pairs(options) do words[#words + 1] = name .. "=" .. python(value) end
+  table.sort(words)
+  return table.concat(words, " ")
+end
+
+--- A leaf that requires a gradient.
+function parity.parameter(values, dtype)
+  return lucerna.tensor(values, { dtype = dtype or lucerna.float32, requires_grad = true })
 end
 
 --- Is it a recorded tensor?

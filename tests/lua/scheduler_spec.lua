@@ -50,15 +50,7 @@ local function check(o, want, epoch)
   if want[3] then near(want[3], group.betas and group.betas[1] or group.momentum, "momentum") end
 end
 
-local function words(options)
-  local parts = {}
-  for key, value in pairs(options) do
-    local text = type(value) == "table" and "…" or tostring(value)
-    parts[#parts + 1] = key .. "=" .. text
-  end
-  table.sort(parts)
-  return table.concat(parts, " ")
-end
+local words = parity.words
 
 local function title(case)
   local extra = case.by_hand and ", the rate changed by hand" or case.resumed and ", resumed" or ""
