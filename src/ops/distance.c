@@ -402,7 +402,8 @@ luc_status luc__run_renorm(luc_context *ctx, luc_value *args, luc_value *out) {
   double p = luc_as_double(&args[1]), most = luc_as_double(&args[3]);
   int d, n = 0;
   int64_t others[LUC_MAX_DIMS];
-  LUC_TRY(luc__need_float(ctx, "input", x));
+  const bool complex = luc__dtype_is_complex(x->dtype);
+  if (!complex) LUC_TRY(luc__need_float(ctx, "input", x));
   LUC_CHECK(ctx, p > 0, LUC_ERR_VALUE, "non-positive-norm not supported (got p %g)", p);
   LUC_CHECK(ctx, x->ndim > 1, LUC_ERR_SHAPE, "input needs at least 2 dimensions, got %d dimensions",
             x->ndim);
@@ -412,7 +413,7 @@ luc_status luc__run_renorm(luc_context *ctx, luc_value *args, luc_value *out) {
     if (i != d) others[n++] = i;
   luc_formula f = luc__formula(ctx);
   luc_value dims = luc_v_ints(others, n), one = luc_v_int(1);
-  luc_tensor *wide = luc__f_to(&f, x, luc__compute_dtype(x->dtype));
+  luc_tensor *wide = complex ? x : luc__f_to(&f, x, luc__compute_dtype(x->dtype));
   luc_tensor *norm =
       luc__f_call(&f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(wide), args[1], dims, luc_v_bool(true)));
   luc_tensor *inverse = luc__f1(&f, LUC_OP_reciprocal, luc__fs(&f, LUC_OP_add, norm, 1e-7));
