@@ -67,14 +67,17 @@ static void drop_state(lua_State *L, luc_l_state *st) {
   }
 }
 
-static void put_table(lua_State *L, luc_l_state *st, int key, int narray, const char *mode) {
+void luc_l_push_table(lua_State *L, int narray, const char *mode) {
   lua_createtable(L, narray, 0);
-  if (mode) {
-    lua_createtable(L, 0, 1);
-    lua_pushstring(L, mode);
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-  }
+  if (!mode) return;
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, mode);
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
+static void put_table(lua_State *L, luc_l_state *st, int key, int narray, const char *mode) {
+  luc_l_push_table(L, narray, mode);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
 }
 

@@ -360,14 +360,6 @@ static void make_keepers(lua_State *L, web *w) {
 
 /* ---- the probe ---- */
 
-static void push_weak(lua_State *L, const char *mode) {
-  lua_newtable(L);
-  lua_createtable(L, 0, 1);
-  lua_pushstring(L, mode);
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-}
-
 /* callback -> {id, how many things were met that have it}, from id -> callback. */
 static void push_owned(lua_State *L, luc_l_state *st) {
   lua_newtable(L);
@@ -392,8 +384,8 @@ static int probe_protected(lua_State *L) {
   luc_l_checkstack(L, 24);
   push_owned(L, st);
   luc_l_get(L, st, LUC_L_CALLBACKS);
-  push_weak(L, "v");
-  push_weak(L, "k");
+  luc_l_push_table(L, 0, "v");
+  luc_l_push_table(L, 0, "k");
   lua_newtable(L);
   luc_l_get(L, st, LUC_L_NOTED);
   luc_l_get(L, st, LUC_L_PEERS);

@@ -285,13 +285,7 @@ static luc_status host_edge(luc_context *ctx, void *ud, luc_module *m, luc_slot 
 /* ---- opening ---- */
 
 static void put_table(lua_State *L, const void *key, const char *mode) {
-  lua_newtable(L);
-  if (mode) {
-    lua_createtable(L, 0, 1);
-    lua_pushstring(L, mode);
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-  }
+  luc_l_push_table(L, 0, mode);
   lua_rawsetp(L, LUA_REGISTRYINDEX, key);
 }
 

@@ -97,18 +97,10 @@ static int scope_close(lua_State *L) {
   return 0;
 }
 
-static void push_weak_table(lua_State *L) {
-  lua_createtable(L, 0, 0);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "v");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-}
-
 static scope *push_new_guard(lua_State *L, luc_l_state *st) {
   scope *s = lua_newuserdatauv(L, sizeof *s, 2);
   *s = (scope){.st = st, .done = true};
-  push_weak_table(L);
+  luc_l_push_table(L, 0, "v");
   lua_setiuservalue(L, -2, 1);
   luc_l_get(L, st, LUC_L_SCOPE_META);
   lua_setmetatable(L, -2);

@@ -129,6 +129,8 @@ static inline void *luc_l_userdata(lua_State *L, int index, size_t size) {
 const char *luc_l_intern(lua_State *L, luc_l_state *st, const char *text);
 /* Pushes a metatable that has this finalizer. */
 void luc_l_push_gc(lua_State *L, lua_CFunction gc);
+/* Pushes a new table, weak in its keys ("k") or values ("v") unless mode is NULL. */
+void luc_l_push_table(lua_State *L, int narray, const char *mode);
 /* The context, or an error when the state is closing. */
 luc_context *luc_l_context_slow(lua_State *L, luc_l_state *st);
 static inline luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
