@@ -1,15 +1,6 @@
 /* Lazy layers without Lua: the first call gives them shapes and their real class. */
-#include "cpu/copy.h"
 #include "lucerna/autograd.h"
-#include "nn/module.h"
-#include "test.h"
-
-static luc_tensor *ones(luc_context *ctx, int ndim, const int64_t *sizes) {
-  luc_tensor *t = NULL;
-  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, ndim, sizes, &t));
-  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}));
-  return t;
-}
+#include "modules.h"
 
 static luc_module *lazy_net(luc_context *ctx) {
   luc_module *net = NULL, *layers[2] = {NULL, NULL};
@@ -27,7 +18,7 @@ static luc_module *lazy_net(luc_context *ctx) {
 TEST("a lazy layer takes its shapes and its class from the first input") {
   luc_module *net = lazy_net(ctx), *linear = luc_module_child_at(net, 0);
   luc_tensor *weight = luc_module_tensor(linear, "weight"), *y = NULL;
-  luc_tensor *x = ones(ctx, 2, (int64_t[]){3, 5});
+  luc_tensor *x = filled(ctx, 3, 5, 1);
   CHECK(luc_tensor_is_uninitialized(weight) && luc_module_has_uninitialized(linear));
   CHECK(!luc_module_has_uninitialized(net));
   CHECK_EQ(luc_module_config(linear, "in_features")->as.i, 0);
@@ -46,7 +37,7 @@ TEST("a lazy layer takes its shapes and its class from the first input") {
 TEST("a lazy layer stays one when its first input does not fit") {
   luc_value args[] = {luc_v_int(4), luc_v_int(3)};
   luc_module *conv = NULL;
-  luc_tensor *x = ones(ctx, 2, (int64_t[]){3, 3}), *y = NULL;
+  luc_tensor *x = filled(ctx, 3, 3, 1), *y = NULL;
   CHECK_OK(luc_module_new(ctx, "LazyConv2d", args, 2, &conv));
   CHECK_EQ(luc_module_call1(ctx, conv, x, &y), LUC_ERR_SHAPE);
   CHECK_STR(luc_module_class_name(conv), "LazyConv2d");
@@ -60,7 +51,7 @@ TEST_ALONE("out of memory at any point leaves a lazy layer as it was, or complet
     test_heap heap = {0};
     luc_context *ctx = test_context(&heap);
     luc_module *net = lazy_net(ctx), *linear = luc_module_child_at(net, 0);
-    luc_tensor *x = ones(ctx, 2, (int64_t[]){3, 5}), *y = NULL;
+    luc_tensor *x = filled(ctx, 3, 5, 1), *y = NULL;
     heap.fail_at = heap.count + k;
     luc_status status = luc_module_call1(ctx, net, x, &y);
     bool refused = heap.count >= heap.fail_at;

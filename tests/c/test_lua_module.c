@@ -2,29 +2,13 @@
  * in both directions. */
 #include "lua_test.h"
 #include "lucerna/module.h"
-#include "nn/module.h"
-
-static luc_module *make(luc_context *ctx, const char *name) {
-  luc_value args[2] = {luc_v_int(2), luc_v_int(2)};
-  luc_module *m = NULL;
-  bool linear = strcmp(name, "Linear") == 0;
-  CHECK_OK(luc_module_new(ctx, name, args, linear ? 2 : 0, &m));
-  return m;
-}
-
-static luc_tensor *ones(luc_context *ctx) {
-  int64_t sizes[2] = {1, 2};
-  float data[2] = {1, 1};
-  luc_tensor *t = NULL;
-  CHECK_OK(luc_tensor_from(ctx, LUC_FLOAT32, 2, sizes, data, &t));
-  return t;
-}
+#include "modules.h"
 
 TEST_ALONE("fields of a leaf live while a host holds the root") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
-  luc_module *root = make(ctx, "Sequential"), *middle = make(ctx, "Sequential");
-  luc_module *leaf = make(ctx, "Linear");
+  luc_module *root = make(ctx, "Sequential", 0, 0), *middle = make(ctx, "Sequential", 0, 0);
+  luc_module *leaf = make(ctx, "Linear", 2, 2);
   CHECK_OK(luc_module_append(ctx, root, middle));
   CHECK_OK(luc_module_append(ctx, middle, leaf));
   luc_module_release(ctx, middle);
@@ -46,7 +30,8 @@ TEST_ALONE("fields of a leaf live while a host holds the root") {
 TEST_ALONE("changes made in C are seen in Lua") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
-  luc_module *root = make(ctx, "Sequential"), *a = make(ctx, "Linear"), *b = make(ctx, "ReLU");
+  luc_module *root = make(ctx, "Sequential", 0, 0), *a = make(ctx, "Linear", 2, 2),
+             *b = make(ctx, "ReLU", 0, 0);
   luc_lua_push_module(L, root);
   lua_setglobal(L, "root");
   CHECK_OK(luc_module_append(ctx, root, a));
@@ -54,7 +39,7 @@ TEST_ALONE("changes made in C are seen in Lua") {
   CHECK_OK(luc_module_add_module(ctx, root, "0", b));
   run(L, "assert(nn.isinstance(root[1], nn.ReLU) and root['0'] == root[1])");
   run(L, "assert(first.weight:size(1) == 2)");
-  luc_tensor *t = ones(ctx);
+  luc_tensor *t = filled(ctx, 1, 2, 1);
   CHECK_OK(luc_module_register_buffer(ctx, root, "mean", t, true));
   run(L, "assert(root.mean:sum():item() == 2)");
   luc_tensor_release(ctx, t);
@@ -72,7 +57,8 @@ TEST_ALONE("places changed in C are seen in Lua") {
   luc_context *ctx = luc_lua_context(L);
   run(L, "list = nn.ModuleList {nn.ReLU(), nn.Tanh(), nn.GELU()}; tanh = list[2]; tanh.tag = {7}");
   lua_getglobal(L, "list");
-  luc_module *list = luc_module_retain(ctx, luc_lua_to_module(L, -1)), *a = make(ctx, "Linear");
+  luc_module *list = luc_module_retain(ctx, luc_lua_to_module(L, -1)),
+             *a = make(ctx, "Linear", 2, 2);
   lua_settop(L, 0);
   CHECK_OK(luc_module_insert(ctx, list, 0, a));
   run(L, "assert(#list == 4 and list[3] == tanh and list['2'] == tanh)"
@@ -84,10 +70,10 @@ TEST_ALONE("places changed in C are seen in Lua") {
   run(L, "assert(#list == 2 and list[1].tag[1] == 7 and list['2'] == nil and list['3'] == nil)");
   CHECK_EQ(luc_module_insert(ctx, list, 1, list), LUC_ERR_VALUE);
   run(L, "assert(#list == 2 and list[1].tag[1] == 7 and nn.isinstance(list[2], nn.GELU))");
-  luc_module *params = make(ctx, "ParameterList");
+  luc_module *params = make(ctx, "ParameterList", 0, 0);
   luc_lua_push_module(L, params);
   lua_setglobal(L, "params");
-  luc_tensor *t = ones(ctx);
+  luc_tensor *t = filled(ctx, 1, 2, 1);
   CHECK_OK(luc_module_append_parameter(ctx, params, t));
   run(L, "assert(#params == 1 and params[1]:sum():item() == 2 and params[1] == params[-1])");
   run(L, "params:append(5); assert(#params == 2 and params[2] == 5)");
@@ -130,7 +116,7 @@ TEST_ALONE("a host calls a module written in Lua, with hooks of both") {
   CHECK_OK(luc_module_register_forward_hook(ctx, luc_module_child_at(net, 1), add_one, &calls, NULL,
                                             0, &id));
   collect(L);
-  luc_tensor *x = ones(ctx), *y = NULL;
+  luc_tensor *x = filled(ctx, 1, 2, 1), *y = NULL;
   CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_EQ(calls, 1);
   CHECK_NEAR(((float *)luc_tensor_data(y))[1], 4, 0); /* 2x, + x by Lua's hook, + 1 by C's */
@@ -195,7 +181,7 @@ TEST_ALONE("a module of Lua's that a host holds keeps its class and fields") {
   lua_settop(L, 0);
   run(L, "held = nil");
   collect(L);
-  luc_tensor *x = ones(ctx), *y = NULL;
+  luc_tensor *x = filled(ctx, 1, 2, 1), *y = NULL;
   CHECK_OK(luc_module_call1(ctx, m, x, &y));
   CHECK_NEAR(((float *)luc_tensor_data(y))[0], 3, 0);
   luc_lua_push_module(L, m);
@@ -218,7 +204,7 @@ TEST_ALONE("a host copies a module of Lua's with its fields and hooks") {
   run(L, "held.k = 5; held = nil");
   lua_settop(L, 0);
   collect(L);
-  luc_tensor *x = ones(ctx), *y = NULL;
+  luc_tensor *x = filled(ctx, 1, 2, 1), *y = NULL;
   CHECK_OK(luc_module_call1(ctx, copy, x, &y));
   CHECK_NEAR(((float *)luc_tensor_data(y))[0], 4, 0);
   luc_lua_push_module(L, copy);
@@ -235,7 +221,7 @@ TEST_ALONE("a host copies a module of Lua's with its fields and hooks") {
 TEST_ALONE("what a host still holds when the state closes is freed with it") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
-  luc_module *net = make(ctx, "Sequential"), *l = make(ctx, "Linear");
+  luc_module *net = make(ctx, "Sequential", 0, 0), *l = make(ctx, "Linear", 2, 2);
   CHECK_OK(luc_module_append(ctx, net, l));
   luc_lua_push_module(L, net);
   lua_settop(L, 0);
@@ -338,7 +324,7 @@ static int push_linear(lua_State *L) {
 TEST_ALONE("a module pushed before its Lua part is there says what to load") {
   lua_State *L = luaL_newstate();
   CHECK(opens(L, NULL));
-  luc_module *m = make(luc_lua_context(L), "Linear");
+  luc_module *m = make(luc_lua_context(L), "Linear", 2, 2);
   lua_pushcfunction(L, push_linear);
   lua_pushlightuserdata(L, m);
   CHECK_EQ(lua_pcall(L, 1, 1, 0), LUA_ERRRUN);

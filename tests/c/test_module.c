@@ -1,22 +1,6 @@
 /* Module trees without Lua: making, registering, walking, calling, hooks, lifetime. */
-#include "cpu/copy.h"
 #include "lucerna/autograd.h"
-#include "nn/module.h"
-#include "test.h"
-
-static luc_module *make(luc_context *ctx, const char *name, int a, int b) {
-  luc_value args[2] = {luc_v_int(a), luc_v_int(b)};
-  luc_module *m = NULL;
-  if (luc_module_new(ctx, name, args, a ? 2 : 0, &m) != LUC_OK) printf("  %s\n", luc_message(ctx));
-  return m;
-}
-
-/* Adds a child and gives the test's reference away. */
-static luc_module *add(luc_context *ctx, luc_module *m, luc_module *child) {
-  CHECK_OK(luc_module_append(ctx, m, child));
-  luc_module_release(ctx, child);
-  return child;
-}
+#include "modules.h"
 
 static luc_module *mlp(luc_context *ctx) {
   luc_module *net = make(ctx, "Sequential", 0, 0);
@@ -24,14 +8,6 @@ static luc_module *mlp(luc_context *ctx) {
   add(ctx, net, make(ctx, "ReLU", 0, 0));
   add(ctx, net, make(ctx, "Linear", 4, 2));
   return net;
-}
-
-static luc_tensor *ones(luc_context *ctx, int64_t n, int64_t m) {
-  int64_t sizes[2] = {n, m};
-  luc_tensor *t = NULL;
-  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, 2, sizes, &t));
-  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}));
-  return t;
 }
 
 TEST("a layer knows its constructor's arguments and has its parameters") {
@@ -50,13 +26,13 @@ TEST("a layer knows its constructor's arguments and has its parameters") {
 
 TEST("a chain runs its children") {
   luc_module *net = mlp(ctx);
-  luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
+  luc_tensor *x = filled(ctx, 5, 3, 1), *y = NULL;
   CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_EQ(luc_tensor_sizes(y)[0], 5);
   CHECK_EQ(luc_tensor_sizes(y)[1], 2);
   CHECK(luc_tensor_requires_grad(y));
   LUC_RELEASE(ctx, y, x);
-  x = ones(ctx, 5, 4);
+  x = filled(ctx, 5, 4, 1);
   CHECK(luc_module_call1(ctx, net, x, &y) != LUC_OK);
   CHECK(strncmp(luc_message(ctx), "in 0 (Linear): linear: ", 23) == 0);
   luc_tensor_release(ctx, x);
@@ -107,7 +83,7 @@ TEST("a million levels are called, walked and freed without recursion") {
     add(ctx, outer, m);
     m = outer;
   }
-  luc_tensor *x = ones(ctx, 1, 1), *y = NULL;
+  luc_tensor *x = filled(ctx, 1, 1, 1), *y = NULL;
   CHECK_OK(luc_module_call1(ctx, m, x, &y));
   CHECK(y == x);
   CHECK_OK(luc_module_train(ctx, m, false));
@@ -170,7 +146,7 @@ TEST("hooks run, see arguments and outputs, and can be removed") {
   CHECK_OK(luc_module_register_forward_hook(ctx, net, count_hook, counts, NULL, 0, &id));
   CHECK_OK(luc_module_register_forward_hook(ctx, luc_module_child_at(net, 1), count_hook, counts,
                                             NULL, LUC_HOOK_ALWAYS_CALL, &inner));
-  luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
+  luc_tensor *x = filled(ctx, 5, 3, 1), *y = NULL;
   CHECK_OK(luc_module_call1(ctx, net, x, &y));
   CHECK_EQ(counts[0], 2);
   CHECK_EQ(counts[1], 2);
@@ -205,7 +181,7 @@ TEST("a hook that fails says why and where, and those that are always called run
   CHECK_OK(luc_module_register_forward_hook(ctx, child, failing_hook, NULL, NULL, 0, &id));
   CHECK_OK(luc_module_register_forward_hook(ctx, child, count_hook, after, NULL,
                                             LUC_HOOK_ALWAYS_CALL, &id));
-  luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
+  luc_tensor *x = filled(ctx, 5, 3, 1), *y = NULL;
   CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "in 1 (ReLU): not today");
   CHECK_EQ(before[0], 1);
@@ -264,7 +240,7 @@ TEST("lists of modules are changed by position") {
 
 TEST("lists of parameters take tensors") {
   luc_module *list = make(ctx, "ParameterList", 0, 0), *net = make(ctx, "Sequential", 0, 0);
-  luc_tensor *t = ones(ctx, 2, 3), *p = NULL;
+  luc_tensor *t = filled(ctx, 2, 3, 1), *p = NULL;
   CHECK_OK(luc_parameter_new(ctx, t, false, &p));
   CHECK_OK(luc_module_append_parameter(ctx, list, t));
   CHECK_OK(luc_module_append_parameter(ctx, list, p));

@@ -1,14 +1,9 @@
 /* Backward hooks and hooks of every module, from C without Lua. */
-#include "cpu/copy.h"
 #include "lucerna/autograd.h"
-#include "nn/module.h"
-#include "test.h"
+#include "modules.h"
 
 static luc_tensor *ones(luc_context *ctx, int64_t n, int64_t m, bool grad) {
-  int64_t sizes[2] = {n, m};
-  luc_tensor *t = NULL;
-  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, 2, sizes, &t));
-  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}));
+  luc_tensor *t = filled(ctx, n, m, 1);
   CHECK_OK(luc_tensor_set_requires_grad(ctx, t, grad));
   return t;
 }

@@ -2,19 +2,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "lucerna/io.h"
-#include "nn/module.h"
-#include "test.h"
-
-static luc_tensor *filled(luc_context *ctx, int64_t n, int64_t m, double value) {
-  int64_t sizes[2] = {n, m};
-  luc_tensor *t = NULL;
-  CHECK_OK(luc__tensor_empty(ctx, LUC_FLOAT32, m > 0 ? 2 : 1, sizes, &t));
-  CHECK_OK(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_FLOAT, {.f = value}}));
-  return t;
-}
+#include "modules.h"
 
 static luc_status add_linear(luc_context *ctx, luc_module *net, int in, int out) {
   luc_value args[2] = {luc_v_int(in), luc_v_int(out)};
@@ -26,11 +16,10 @@ static luc_status add_linear(luc_context *ctx, luc_module *net, int in, int out)
 }
 
 /* Sequential(Linear(3, 4), Linear(4, 2)) */
-static luc_module *make(luc_context *ctx) {
-  luc_module *net = NULL;
-  CHECK_OK(luc_module_new(ctx, "Sequential", NULL, 0, &net));
-  CHECK_OK(add_linear(ctx, net, 3, 4));
-  CHECK_OK(add_linear(ctx, net, 4, 2));
+static luc_module *make_net(luc_context *ctx) {
+  luc_module *net = make(ctx, "Sequential", 0, 0);
+  add(ctx, net, make(ctx, "Linear", 3, 4));
+  add(ctx, net, make(ctx, "Linear", 4, 2));
   return net;
 }
 
@@ -39,7 +28,7 @@ static float *data_of(const luc_module *net, int child, const char *name) {
 }
 
 TEST("a state is saved from one tree and loaded into another") {
-  luc_module *a = make(ctx), *b = make(ctx);
+  luc_module *a = make_net(ctx), *b = make_net(ctx);
   luc_state_dict *sd = NULL;
   luc_tensor *t;
   CHECK_OK(luc_module_state_dict(ctx, a, NULL, false, &sd));
@@ -64,7 +53,7 @@ TEST("a state is saved from one tree and loaded into another") {
 }
 
 TEST("everything that is wrong is listed, and nothing is loaded") {
-  luc_module *net = make(ctx);
+  luc_module *net = make_net(ctx);
   luc_state_dict *sd = NULL;
   luc_tensor *wrong = filled(ctx, 3, 4, 1), *right = filled(ctx, 4, 0, 1);
   luc_names missing = {0}, unexpected = {0};
@@ -102,7 +91,7 @@ TEST("everything that is wrong is listed, and nothing is loaded") {
 }
 
 TEST("a state goes through a file") {
-  luc_module *a = make(ctx), *b = make(ctx);
+  luc_module *a = make_net(ctx), *b = make_net(ctx);
   luc_state_dict *sd = NULL;
   luc_named_tensor list[4];
   luc_tensor_file *file = NULL;
@@ -157,7 +146,7 @@ static void count_free(luc_context *ctx, void *ud) {
 }
 
 TEST("hooks run before and after a module's part, and may edit") {
-  luc_module *net = make(ctx);
+  luc_module *net = make_net(ctx);
   luc_state_dict *sd = NULL;
   record r = {.edit = true};
   uint64_t id = 0;
@@ -183,7 +172,7 @@ TEST("hooks run before and after a module's part, and may edit") {
 }
 
 TEST("a hook that fails after values were loaded leaves the model as it was") {
-  luc_module *net = make(ctx), *other = make(ctx);
+  luc_module *net = make_net(ctx), *other = make_net(ctx);
   luc_state_dict *sd = NULL;
   record r = {.fail = true};
   uint64_t id;

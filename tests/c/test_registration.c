@@ -1,16 +1,7 @@
 /* Registering without Lua: hooks that see, replace and refuse what modules take, paths, cycles,
  * conversions of everything. */
-#include "cpu/copy.h"
 #include "lucerna/autograd.h"
-#include "nn/module.h"
-#include "test.h"
-
-static luc_module *linear(luc_context *ctx) {
-  luc_value args[2] = {luc_v_int(2), luc_v_int(2)};
-  luc_module *m = NULL;
-  CHECK_OK(luc_module_new(ctx, "Linear", args, 2, &m));
-  return m;
-}
+#include "modules.h"
 
 static luc_tensor *tensor(luc_context *ctx, luc_dtype dtype) {
   int64_t size = 3;
@@ -53,7 +44,7 @@ TEST_ALONE("registration hooks see what modules take, constructors included") {
   uint64_t id, other;
   CHECK_OK(luc_register_registration_hook(ctx, LUC_MEMBERS_PARAMETERS, note, &p, forget, &id));
   CHECK_OK(luc_register_registration_hook(ctx, LUC_MEMBERS_CHILDREN, note, &c, forget, &other));
-  luc_module *net = linear(ctx), *child = linear(ctx);
+  luc_module *net = make(ctx, "Linear", 2, 2), *child = make(ctx, "Linear", 2, 2);
   CHECK_OK(luc_module_add_module(ctx, net, "child", child));
   CHECK_OK(luc_module_add_module(ctx, net, "none", NULL));
   CHECK_OK(luc_module_register_parameter(ctx, net, "empty", NULL));
@@ -61,7 +52,7 @@ TEST_ALONE("registration hooks see what modules take, constructors included") {
   CHECK_STR(c.names, "child none ");
   CHECK(luc_remove_registration_hook(ctx, id) && !luc_remove_registration_hook(ctx, id));
   CHECK_EQ(p.freed, 1);
-  luc_module_release(ctx, linear(ctx));
+  luc_module_release(ctx, make(ctx, "Linear", 2, 2));
   CHECK_EQ(p.calls, 4);
   luc_module_release(ctx, child);
   luc_module_release(ctx, net);
@@ -71,7 +62,8 @@ TEST_ALONE("registration hooks see what modules take, constructors included") {
 }
 
 TEST("a registration hook may replace, and what it refuses is not taken") {
-  luc_module *net = linear(ctx), *child = linear(ctx), *other = linear(ctx);
+  luc_module *net = make(ctx, "Linear", 2, 2), *child = make(ctx, "Linear", 2, 2),
+             *other = make(ctx, "Linear", 2, 2);
   luc_tensor *given = tensor(ctx, LUC_FLOAT32), *wanted = tensor(ctx, LUC_FLOAT64);
   seen buffers = {.tensor = wanted}, children = {.module = other};
   uint64_t id;
@@ -98,7 +90,8 @@ TEST("a registration hook may replace, and what it refuses is not taken") {
 }
 
 TEST("set_submodule puts modules at paths; a module cannot get into its own subtree") {
-  luc_module *net = linear(ctx), *a = linear(ctx), *b = linear(ctx), *found;
+  luc_module *net = make(ctx, "Linear", 2, 2), *a = make(ctx, "Linear", 2, 2),
+             *b = make(ctx, "Linear", 2, 2), *found;
   CHECK_EQ(luc_module_set_submodule(ctx, net, "a", a, true), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "Linear has no attribute `a`");
   CHECK_OK(luc_module_set_submodule(ctx, net, "a", a, false));
@@ -124,7 +117,7 @@ static luc_status count_one(luc_context *ctx, void *ud, luc_module *m) {
 }
 
 TEST("type converts everything, to floating point tensors alone; apply goes by parents") {
-  luc_module *net = linear(ctx), *child = linear(ctx);
+  luc_module *net = make(ctx, "Linear", 2, 2), *child = make(ctx, "Linear", 2, 2);
   luc_tensor *ids = tensor(ctx, LUC_INT64);
   luc_module_register_buffer(ctx, net, "ids", ids, true);
   CHECK_OK(luc_module_to_dtype(ctx, net, LUC_FLOAT64));
