@@ -249,10 +249,12 @@ static luc_status run_task(luc_run *run, luc_task *task) {
   luc_status status = LUC_OK;
   if (n > LUC_MAX_PARAMS) gin = luc__alloc_zero(ctx, (size_t)n * sizeof *gin);
   if (!gin) return LUC_ERR_MEMORY;
-  if (node->hooks) LUC_GO(luc__grad_hooks_run(ctx, &node->hooks, task->grad));
-  if (run->captured) capture_grads(run, task);
   bool wanted = !run->capture;
   for (int i = 0; i < n && !wanted; i++) wanted = edge_needed(node, &node->edges[i]);
+  /* As in PyTorch, an input that others come from is given before its hooks run. */
+  if (run->captured && wanted) capture_grads(run, task);
+  if (node->hooks) LUC_GO(luc__grad_hooks_run(ctx, &node->hooks, task->grad));
+  if (run->captured && !wanted) capture_grads(run, task);
   if (!wanted) goto done;
   LUC_GO(luc__node_hooks_run_before(ctx, node, task->grad));
   LUC_GO(luc__node_run(ctx, node, task->grad, gin));

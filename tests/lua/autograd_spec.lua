@@ -594,6 +594,17 @@ describe("hooks on tensors", function()
     assert.equal(1, calls)
   end)
 
+  it("run after an input that others come from is given, before one that ends the walk", function()
+    local x = leaf { 2 }
+    local y = x * 3
+    y:retain_grad()
+    y:register_hook(function(g) return g * 10 end)
+    local of_y, of_x = autograd.grad(y * y, { y, x }) -- as in PyTorch 1.13 and 2.15
+    assert.same({ 12, 360 }, { of_y:item(), of_x:item() })
+    assert.equal(120, autograd.grad(y * y, { y }):item()) -- as in 2.15
+    assert.equal(240, y.grad:item())
+  end)
+
   it("end with their block as to-be-closed values", function()
     local x = leaf { 1 }
     local calls = 0
