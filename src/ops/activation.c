@@ -1,6 +1,8 @@
 /* Activations: one kernel and one gradient kernel each (cpu/activation.def). While a gradient is
  * itself recorded, the smooth ones are differentiated through a formula of operators; the piecewise
  * linear ones need none, as their gradient kernel is linear in the gradient. */
+#include <math.h>
+
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/rows.h"
@@ -155,9 +157,12 @@ static luc_tensor *silu_slope(luc_formula *f, luc_tensor *x) {
   return luc__f2(f, LUC_OP_mul, s, right);
 }
 
+/* At the threshold the slope is the sigmoid's and the second derivative 0. */
 static luc_tensor *softplus_slope(luc_formula *f, luc_tensor *x, const double *p) {
   luc_tensor *z = luc__fs(f, LUC_OP_mul, x, p[0]);
-  return masked(f, luc__f1(f, LUC_OP_sigmoid, z), LUC_OP_gt, z, p[1], 1);
+  luc_tensor *slope = luc__f1(f, LUC_OP_sigmoid, z);
+  slope = masked(f, slope, LUC_OP_ge, z, p[1], 1 / (1 + exp(-p[1])));
+  return masked(f, slope, LUC_OP_gt, z, p[1], 1);
 }
 
 /* At -3 the slope is the parabola's and the second derivative 0. */

@@ -97,6 +97,14 @@ describe("a layer at edge shapes:", function()
   end
 end)
 
+it("softplus is a line from its threshold on for the second derivative, as in PyTorch", function()
+  local x = lucerna.tensor({0.5, 0.0}, {dtype = "float64", requires_grad = true})
+  local slope = lucerna.autograd.grad(nn.functional.softplus(x, 2, 1):sum(), {x},
+    {create_graph = true})
+  assert.is_near(0.7310585786300049, slope[1]:item(), 1e-15)
+  assert.same({0, 0.5}, lucerna.autograd.grad(slope:sum(), {x}):tolist())
+end)
+
 describe("a batch of nothing", function()
   for _, name in ipairs {"RNN", "LSTM", "GRU"} do
     it("goes through " .. name, function()
