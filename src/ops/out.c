@@ -73,11 +73,14 @@ bool luc__takes_out(const luc_context *ctx, luc_opid op) {
   return schema->nresults > 0 && !schema->result_list;
 }
 
-/* Factories, and what writes out= itself, make what they are to fill if not told a dtype. */
+/* Factories, what writes out= itself and norms and means made of that make what they are to fill if
+ * not told a dtype. */
 static void fit_dtype(luc_context *ctx, luc_opid op, luc_value *args, const luc_tensor *into) {
   const luc_op_info *info = luc__op_info(ctx, op);
   int p = luc__schema_find(&info->schema, "dtype");
   bool fits = !info->tensor_params || (luc__ops[op].flags & LUC_F_OUT);
+  if (op == LUC_OP_norm || op == LUC_OP_nanmean)
+    fits = luc__dtype_is_float(args[0].as.tensor->dtype) && luc__dtype_is_float(into->dtype);
   if (p >= 0 && fits && luc_is_none(&args[p])) args[p] = luc_v_dtype(into->dtype);
 }
 

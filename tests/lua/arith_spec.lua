@@ -103,6 +103,9 @@ describe("out=", function()
     assert.is_true(lucerna.sum(lucerna.tensor({2, -2, 3}), 1, {out = truth}):item())
     local y = lucerna.tensor {{1e8, 1.0, -1e8, 3}}
     assert.equal(1.0, lucerna.mean(y, 2, {out = double}):item())
+    assert.equal(1.0, lucerna.nanmean(y, 2, {out = double}):item())
+    assert.equal(100000004.0, lucerna.norm(y[{1, {1, 2}}] + lucerna.tensor {0.0, 3}, 1, 1,
+      {out = double}):item())
     parity.refused("floating point input or dtype (got int64)", lucerna.mean, y, 2, {out = whole})
   end)
 end)
