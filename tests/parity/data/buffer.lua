@@ -40,5 +40,5 @@ return {
 {fn="frombuffer", bytes="\000\000\000\000\000\000\000\000\000\000", dtype="float32", count=2, offset=2, out={0.0,0.0}},
 {fn="frombuffer", bytes="\000\000\000\000\000\000\000\000\000\000", dtype="float32", count=-5, error="buffer length (10 bytes) after offset (0 bytes) must be a multiple of element size (4)"},
 {fn="frombuffer", bytes="\000\000\000\000\000\000\000\000\000\000", dtype="float32", count=2, offset=3, error="requested buffer length (2 * 4 bytes) after offset (3 bytes) must not be greater than actual buffer length (10 bytes)"},
-{fn="frombuffer", bytes="", dtype="float32", error="both buffer length (0) and count (-1) must not be 0"},
+{fn="frombuffer", bytes="", dtype="float32", error="both buffer length (0) and count (-1) must not be 0"}
 }
