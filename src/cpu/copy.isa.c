@@ -331,8 +331,10 @@ static void short_blocks(char *restrict out, int64_t out_step, const char *restr
     two_words(out, out_step, in, in_step, 16, size, n);
   else if (size < 64)
     two_words(out, out_step, in, in_step, 32, size, n);
-  else
+  else if (size < 128)
     two_words(out, out_step, in, in_step, 64, size, n);
+  else
+    two_words(out, out_step, in, in_step, 128, size, n);
 }
 
 /* Rows begin anywhere: the first lines of the next are asked for. */

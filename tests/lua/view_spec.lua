@@ -159,3 +159,16 @@ describe("complex numbers", function()
     end
   end)
 end)
+
+describe("rows of every width", function()
+  it("are copied and turned around exactly", function()
+    for width = 1, 300 do
+      local x = (lucerna.arange(5 * (width + 3)) % 251):to(lucerna.uint8):view(5, width + 3)
+      local part, want = x[{{}, {2, width + 1}}], {}
+      for i, row in ipairs(x:tolist()) do want[i] = table.move(row, 2, width + 1, 1, {}) end
+      assert.same(want, part:contiguous():tolist())
+      want[1], want[2], want[4], want[5] = want[5], want[4], want[2], want[1]
+      assert.same(want, part:flip(1):tolist())
+    end
+  end)
+end)
