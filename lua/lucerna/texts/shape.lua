@@ -35,8 +35,9 @@ The diagonal of two dimensions, a view; diag: of a matrix, or a matrix of a vect
 {"narrow_copy", "narrow, with memory of its own."},
 {"split split_with_sizes chunk tensor_split hsplit vsplit dsplit", [=[
 A table of views along dim: of split_size (or sizes), in so many chunks, in sections or at indices
-(also those in a tensor); h, v, d: along dimension 2, 1, 3.
-> local parts = lucerna.arange(7):split(3)    -- 3 tensors]=]},
+(also those in a tensor), from 1, where parts begin; h, v, d: along dimension 2, 1, 3.
+> local parts = lucerna.arange(7):split(3)              -- 3 tensors
+> local three = lucerna.arange(7):tensor_split{3, 6}    -- 0 1, 2 3 4, 5 6]=]},
 {"unbind", "A table of the slices along dim."},
 {"cat concat concatenate", [=[
 Joined along dim, of equal sizes elsewhere.
