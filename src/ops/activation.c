@@ -8,6 +8,7 @@
 #include "ops/rows.h"
 
 #include "cpu/activation.h"
+#include "cpu/copy.h"
 #include "cpu/kernels.h"
 
 /* ---- running ---- */
@@ -46,9 +47,26 @@ static luc_status run_as(luc_context *ctx, luc_activation kind, luc_dtype dtype,
   return LUC_OK;
 }
 
+/* Of complex numbers: silu, tanhshrink, softsign. */
+static luc_status run_complex(luc_context *ctx, luc_activation kind, luc_value *args,
+                              luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor, *y, *preset = luc_as_tensor(out);
+  if (kind == LUC_ACT_silu)
+    y = luc__f2(&f, LUC_OP_mul, x, luc__f1(&f, LUC_OP_sigmoid, x));
+  else if (kind == LUC_ACT_tanhshrink)
+    y = luc__f2(&f, LUC_OP_sub, x, luc__f1(&f, LUC_OP_tanh, x));
+  else
+    y = luc__f2(&f, LUC_OP_div, x, luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_abs, x), 1));
+  if (!preset) return luc__f_result(&f, y, out);
+  if (f.status == LUC_OK) f.status = luc__copy(ctx, preset, y);
+  return luc__f_end(&f, NULL, NULL);
+}
+
 static luc_status run_kernel(luc_context *ctx, luc_activation kind, params_fn params,
                              luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
+  if (luc__dtype_is_complex(x->dtype)) return run_complex(ctx, kind, args, out);
   LUC_TRY(luc__need_float(ctx, "input", x));
   return run_as(ctx, kind, x->dtype, params, args, out);
 }
@@ -66,6 +84,7 @@ static luc_status run_composed(luc_context *ctx, luc_activation kind, luc_value 
                                luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   luc_dtype dtype = x->dtype;
+  if (luc__dtype_is_complex(dtype)) return run_complex(ctx, kind, args, out);
   LUC_TRY(luc__need_numbers(ctx, "input", x));
   if (!luc__dtype_is_float(dtype)) dtype = ctx->default_dtype;
   return run_as(ctx, kind, dtype, no_params, args, out);
@@ -194,11 +213,28 @@ static luc_tensor *slope_formula(luc_formula *f, luc_activation kind, luc_tensor
   }
 }
 
+/* Of softsign, x / d with d = 1 + |x|: (g - sgn(x) re(conj(g) x) / d) / d. */
+static luc_status grad_complex(luc_context *ctx, luc_backward *b, luc_activation kind) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor;
+  if (kind != LUC_ACT_softsign) {
+    luc_tensor *slope = luc__f_conj(&f, slope_formula(&f, kind, x, NULL));
+    return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, slope), &b->gin[0]);
+  }
+  luc_tensor *d = luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_abs, x), 1);
+  luc_tensor *along = luc__f2(&f, LUC_OP_mul, luc__f_conj(&f, g), x);
+  along = luc__f2(&f, LUC_OP_div, luc__f1(&f, LUC_OP_real, along), d);
+  along = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_sgn, x), along);
+  luc_tensor *dx = luc__f2(&f, LUC_OP_div, luc__f2(&f, LUC_OP_sub, g, along), d);
+  return luc__f_end(&f, dx, &b->gin[0]);
+}
+
 static luc_status gradient(luc_context *ctx, luc_backward *b, luc_activation kind,
                            params_fn params) {
   luc_formula f = luc__formula(ctx);
   const luc_ew_params p = params(b->args);
   luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *slope = NULL, *dx;
+  if (luc__dtype_is_complex(x->dtype)) return grad_complex(ctx, b, kind);
   if (luc__recording(ctx)) slope = slope_formula(&f, kind, x, p.f);
   dx = slope ? luc__f2(&f, LUC_OP_mul, g, slope) : backward(&f, g, x, kind, p.f);
   return luc__f_end(&f, dx, &b->gin[0]);

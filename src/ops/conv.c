@@ -89,6 +89,12 @@ static luc_tensor *windows(luc_formula *f, luc_tensor *x, const luc_conv *c, int
   return luc__f_reshape(f, x, 4, flat);
 }
 
+static luc_tensor *add_bias(luc_formula *f, luc_tensor *y, luc_tensor *bias, int spatial) {
+  if (!bias) return y;
+  const int64_t sizes[] = {bias->sizes[0], 1, 1, 1};
+  return luc__f2(f, LUC_OP_add, y, luc__f_reshape(f, bias, spatial + 1, sizes));
+}
+
 /* Sums of integers wrap. */
 static luc_status convolve_integers(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -99,13 +105,35 @@ static luc_status convolve_integers(luc_context *ctx, luc_value *args, luc_value
   const luc_conv c = geometry(&args[CONV_STRIDE], x->dtype, x->sizes, w->sizes, sizes);
   const int64_t rows[] = {c.groups, c.out_channels / c.groups,
                           luc__product(w->ndim - 1, w->sizes + 1)};
-  const int64_t column[] = {c.out_channels, 1};
   const int64_t planes[] = {c.batch, c.out_channels, luc__product(spatial, args[7].as.ints)};
   luc_tensor *y =
       luc__f2(&f, LUC_OP_matmul, luc__f_reshape(&f, w, 3, rows), windows(&f, x, &c, spatial));
-  y = luc__f_reshape(&f, y, 3, planes);
-  if (bias) y = luc__f2(&f, LUC_OP_add, y, luc__f_reshape(&f, bias, 2, column));
+  y = add_bias(&f, luc__f_reshape(&f, y, 3, planes), bias, 1);
   return luc__f_result(&f, luc__f_reshape(&f, y, x->ndim, sizes), out);
+}
+
+/* One of the three rows, of complex factors: three real ones, of the parts and of their sums. */
+static luc_status of_parts(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  const int n = op == LUC_OP_convolution ? CONV_STRIDE + 5 : CONV_STRIDE + 4;
+  luc_tensor *parts[2][3], *y[3];
+  luc_value real[CONV_STRIDE + 5];
+  memcpy(real, args, (size_t)n * sizeof *real);
+  for (int p = 0; p < 2; p++) {
+    parts[p][0] = luc__f1(&f, LUC_OP_real, args[p].as.tensor);
+    parts[p][1] = luc__f1(&f, LUC_OP_imag, args[p].as.tensor);
+    parts[p][2] = luc__f2(&f, LUC_OP_add, parts[p][0], parts[p][1]);
+  }
+  if (op == LUC_OP_convolution) real[2] = luc_v_tensor(NULL);
+  for (int i = 0; i < 3; i++) {
+    for (int p = 0; p < 2; p++) real[p] = luc_v_tensor(parts[p][i]);
+    y[i] = luc__f_call(&f, op, real, n);
+  }
+  luc_tensor *re = luc__f2(&f, LUC_OP_sub, y[0], y[1]);
+  luc_tensor *im = luc__f2(&f, LUC_OP_sub, y[2], luc__f2(&f, LUC_OP_add, y[0], y[1]));
+  luc_tensor *z = luc__f2(&f, LUC_OP_complex, re, im);
+  if (op == LUC_OP_convolution && z) z = add_bias(&f, z, luc_as_tensor(&args[2]), z->ndim - 2);
+  return luc__f_result(&f, z, out);
 }
 
 /* convolution(input, weight, bias, stride, padding, dilation, groups, output_size) */
@@ -114,6 +142,7 @@ luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *ou
   if (!luc__dtype_has_gradient(args[0].as.tensor->dtype)) return convolve_integers(ctx, args, out);
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *x = NULL, *w = NULL, *b = NULL, *y = NULL;
+  if (luc__dtype_is_complex(input->dtype)) return of_parts(ctx, LUC_OP_convolution, args, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], weight->sizes[0]};
   append(sizes, &args[7]);
@@ -136,6 +165,7 @@ luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_val
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *dy = NULL, *w = NULL, *dx = NULL;
+  if (luc__dtype_is_complex(grad->dtype)) return of_parts(ctx, LUC_OP_convolution_input, args, out);
   luc_dtype compute = luc__compute_dtype(grad->dtype);
   int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[0], weight->sizes[1] * args[6].as.i};
   append(sizes, &args[2]);
@@ -157,6 +187,8 @@ luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_va
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *input = args[1].as.tensor;
   luc_tensor *dy = NULL, *x = NULL, *dw = NULL;
+  if (luc__dtype_is_complex(grad->dtype))
+    return of_parts(ctx, LUC_OP_convolution_weight, args, out);
   luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[1], input->sizes[1] / args[6].as.i};
   append(sizes, &args[2]);
@@ -210,8 +242,8 @@ static luc_status grad_factors(luc_context *ctx, luc_backward *b, int factor0, i
   luc_formula f = luc__formula(ctx);
   luc_tensor *t[3];
   int64_t sizes[LUC_MAX_DIMS];
-  t[factor0] = luc_as_tensor(&b->args[0]);
-  t[factor1] = luc_as_tensor(&b->args[1]);
+  t[factor0] = luc__f_conj(&f, luc_as_tensor(&b->args[0]));
+  t[factor1] = luc__f_conj(&f, luc_as_tensor(&b->args[1]));
   t[third] = b->gout[0];
   for (int p = 0; p < 2; p++) {
     if (!luc__needs(b, p)) continue;
@@ -395,10 +427,7 @@ static luc_status convolve_transposed(luc_context *ctx, int spatial, luc_value *
                   LUC_ARGS(x, luc_v_tensor(c.weight), luc_v_ints(c.out, spatial),
                            luc_v_ints(c.stride, spatial), luc_v_ints(c.padding, spatial),
                            luc_v_ints(c.dilation, spatial), luc_v_int(c.groups)));
-  if (c.bias) {
-    int64_t sizes[] = {c.bias->sizes[0], 1, 1, 1};
-    y = luc__f2(&f, LUC_OP_add, y, luc__f_reshape(&f, c.bias, spatial + 1, sizes));
-  }
+  y = add_bias(&f, y, c.bias, spatial);
   if (!c.batched) y = luc__f_squeeze(&f, y, 0);
   return luc__f_result(&f, y, out);
 }

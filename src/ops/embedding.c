@@ -100,6 +100,8 @@ luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_va
   luc_tensor *grad = args[0].as.tensor, *dy = NULL, *at = NULL, *dw = NULL;
   luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   int64_t rows = args[2].as.i, dim = grad->sizes[grad->ndim - 1];
+  if (luc__dtype_is_complex(dtype))
+    return luc__by_parts(ctx, LUC_OP_embedding_backward, args, 5, out);
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
   LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
   if (compute == dtype && at->numel <= rows / 4) {

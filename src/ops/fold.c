@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "ops/compute.h"
+#include "ops/formula.h"
 #include "ops/rows.h"
 
 #include "cpu/conv.h"
@@ -63,6 +64,7 @@ luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
   luc_dtype dtype = input->dtype;
+  if (luc__dtype_is_complex(dtype)) return luc__by_parts(ctx, LUC_OP_im2col, args, 5, out);
   luc_fold f = {.dtype = luc__compute_dtype(dtype), .planes = 1};
   bool batched;
   char text[GEOMETRY_TEXT];
@@ -118,6 +120,7 @@ luc_status luc__run_col2im(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
   luc_dtype dtype = input->dtype;
+  if (luc__dtype_is_complex(dtype)) return luc__by_parts(ctx, LUC_OP_col2im, args, 6, out);
   luc_fold f = {.dtype = luc__compute_dtype(dtype)};
   LUC_TRY(luc__need_float(ctx, "input", input));
   LUC_TRY(luc__take_ints(ctx, "output_size", &args[1], 2, f.in));

@@ -1,6 +1,8 @@
 /* Steps of formulas: each calls the door, so formulas are recorded wherever recording is on. */
 #include "ops/formula.h"
 
+#include <string.h>
+
 luc_tensor *luc__f_own(luc_formula *f, luc_tensor *t) {
   if (!t) return NULL;
   if (f->count == LUC_FORMULA_STEPS) {
@@ -127,8 +129,21 @@ luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype) {
 }
 
 luc_tensor *luc__f_conj(luc_formula *f, luc_tensor *t) {
-  if (f->status != LUC_OK || !luc__dtype_is_complex(t->dtype)) return t;
+  if (f->status != LUC_OK || !t || !luc__dtype_is_complex(t->dtype)) return t;
   return luc__f1(f, LUC_OP_conj, t);
+}
+
+luc_status luc__by_parts(luc_context *ctx, luc_opid op, const luc_value *args, int nargs,
+                         luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_value real[LUC_MAX_PARAMS];
+  luc_tensor *y[2];
+  memcpy(real, args, (size_t)nargs * sizeof *real);
+  for (int p = 0; p < 2; p++) {
+    real[0] = luc_v_tensor(luc__f1(&f, p ? LUC_OP_imag : LUC_OP_real, args[0].as.tensor));
+    y[p] = luc__f_call(&f, op, real, nargs);
+  }
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_complex, y[0], y[1]), out);
 }
 
 luc_tensor *luc__f_apart(luc_formula *f, luc_tensor *t, const luc_tensor *x) {

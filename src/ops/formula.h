@@ -52,8 +52,12 @@ luc_tensor *luc__f_mean(luc_formula *f, luc_tensor *t, int ndims, const int64_t 
 luc_tensor *luc__f_fill(luc_formula *f, luc_tensor *t, luc_tensor *mask, double value);
 /* where(condition, a, b); NULL stands for zero. */
 luc_tensor *luc__f_where(luc_formula *f, luc_tensor *condition, luc_tensor *a, luc_tensor *b);
-/* t itself where it is real. */
+/* t itself where it is real, or NULL. */
 luc_tensor *luc__f_conj(luc_formula *f, luc_tensor *t);
+/* The complex result of a linear row, called with args (nargs of them) on either part of the first.
+ */
+luc_status luc__by_parts(luc_context *ctx, luc_opid op, const luc_value *args, int nargs,
+                         luc_value *out);
 luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype);
 /* t, or a copy of it where it shares memory with `x`. */
 luc_tensor *luc__f_apart(luc_formula *f, luc_tensor *t, const luc_tensor *x);

@@ -352,9 +352,15 @@ static luc_status difference(luc_context *ctx, luc_opid op, luc_value *args, int
                              double p, luc_tensor *weight, bool by_weight, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   if (op != LUC_OP_l1) LUC_TRY(luc__need_float(ctx, "input", args[0].as.tensor));
-  luc_tensor *loss = luc__f_call(
-      &f, op,
-      LUC_ARGS(args[0], args[1], luc_v_int(weight ? LUC_REDUCE_NONE : reduction), luc_v_float(p)));
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *loss;
+  const bool complex = luc__dtype_is_complex(a->dtype) || luc__dtype_is_complex(b->dtype);
+  if (complex) /* of L1 */
+    loss = luc__f1(&f, LUC_OP_abs, luc__f2(&f, LUC_OP_sub, a, b));
+  else
+    loss = luc__f_call(&f, op,
+                       LUC_ARGS(args[0], args[1], luc_v_int(weight ? LUC_REDUCE_NONE : reduction),
+                                luc_v_float(p)));
+  if (complex && !weight) loss = luc__loss_reduced(&f, loss, reduction);
   if (weight) {
     loss = luc__f2(&f, LUC_OP_mul, loss, weight);
     if (reduction == LUC_REDUCE_MEAN && by_weight) {

@@ -386,7 +386,7 @@ static luc_status adaptive_size(luc_context *ctx, int spatial, bool mean, const 
   luc_tensor *input = args[0].as.tensor;
   bool batched;
   LUC_TRY(luc__check_batched(ctx, input, spatial, &batched));
-  LUC_TRY(luc__need_float(ctx, "input", input));
+  if (!luc__dtype_is_complex(input->dtype)) LUC_TRY(luc__need_float(ctx, "input", input));
   LUC_TRY(luc__take_ints(ctx, "output_size", &args[1], spatial, size));
   const int64_t *in = input->sizes + input->ndim - spatial;
   for (int i = 0; i < spatial; i++)
@@ -400,7 +400,7 @@ static luc_status adaptive_size(luc_context *ctx, int spatial, bool mean, const 
   return LUC_OK;
 }
 
-/* Whole planes are a mean, as in PyTorch. */
+/* Whole planes are a mean, as in PyTorch, also of complex numbers. */
 static luc_status pool_adaptive_avg(luc_context *ctx, int spatial, luc_value *args,
                                     luc_value *out) {
   int64_t size[3];

@@ -12,7 +12,7 @@ end)
 
 -- The calls that the operator sweep makes with complex numbers, differentiated.
 local UNCHECKED = {
-  ["linalg.eig"] = "what is left of phases has no gradient", [".type"] = "to less precision",
+  ["linalg.eig"] = "what is left of phases has no gradient",
   ["linalg.svd"] = "the same", svd = "the same", [".svd"] = "the same",
   ["linalg.eigh"] = "reads one triangle", ["linalg.eigvalsh"] = "the same",
   ["linalg.cholesky"] = "the same", ["linalg.cholesky_ex"] = "the same", cholesky = "the same",
@@ -20,8 +20,9 @@ local UNCHECKED = {
   ["linalg.cond"] = "of a singular matrix", ["linalg.qr"] = "Q may be missing, or too wide",
   qr = "the same", ["linalg.ldl_factor"] = "has none", ["linalg.ldl_factor_ex"] = "has none",
   ["linalg.ldl_solve"] = "has none",
-  [".type_as"] = "the same", [".to"] = "the same", [".float"] = "the same",
-  [".half"] = "the same", [".bfloat16"] = "the same",
+  ["F.embedding"] = "padding has none, max_norm writes",
+  [".type"] = "to less precision", [".type_as"] = "the same", [".to"] = "the same",
+  [".float"] = "the same", [".half"] = "the same", [".bfloat16"] = "the same",
 }
 
 -- A leaf off the branch cuts.
@@ -65,6 +66,34 @@ describe("finite differences agree: #slow", function()
       end)
     end
   end
+end)
+
+describe("a layer of complex parameters", function()
+  local nn = lucerna.nn
+
+  it("is differentiated by all of them, and once more", function()
+    local F = nn.functional
+    for _, case in ipairs {
+      {nn.Conv2d(2, 4, 2, {stride = 2, padding = 1, groups = 2, dtype = c128}), {1, 2, 3, 3}},
+      {nn.ConvTranspose2d(2, 4, 2, {stride = 2, groups = 2, dtype = c128}), {1, 2, 2, 2}},
+      {nn.Linear(3, 2, {dtype = c128}), {2, 3}}, {nn.SiLU(), {3}}, {nn.Softsign(), {3}},
+      {nn.Tanhshrink(), {3}},
+    } do
+      local module, leaves = case[1], {lucerna.randn(case[2], {dtype = c128}):requires_grad_()}
+      for _, p in ipairs {module.weight, module.bias} do leaves[#leaves + 1] = p end
+      parity.gradcheck(function() return module(leaves[1]) end, leaves)
+      parity.gradcheck(function()
+        local y = module(leaves[1])
+        return lucerna.autograd.grad((y * y:conj() * y).real:sum(), leaves, {create_graph = true})
+      end, leaves)
+    end
+    local table_ = nn.Embedding(9, 2, {dtype = c128})
+    for _, at in ipairs {lucerna.tensor {2, 3, 2}, lucerna.tensor {1}} do
+      parity.gradcheck(function() return table_(at) end, {table_.weight})
+    end
+    local x = lucerna.randn({1, 2, 3, 3}, {dtype = c128}):requires_grad_()
+    parity.gradcheck(function(a) return F.unfold(a, 2), F.fold(F.unfold(a, 2), {3, 3}, 2) end, {x})
+  end)
 end)
 
 describe("kernels in vectors", function()

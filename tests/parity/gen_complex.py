@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch's answers for complex tensors: tests/parity/data/complex.lua."""
 import torch
+import torch.nn.functional as F
 
 from record import Const, Dim, Ids, case, real, write
 
@@ -268,7 +269,53 @@ def sinc():
         case("sinc", Const(torch.tensor([0, 1e-9j, 1, 2.5], dtype=dtype)))
 
 
+def convolved():
+    def composed(fn):  # PyTorch 1.13 has no complex ones of these
+        def parts(x, w, *rest):
+            def at(a, b):
+                return fn(a, b, None, *rest[1:])
+            y = torch.complex(at(x.real, w.real) - at(x.imag, w.imag),
+                              at(x.real, w.imag) + at(x.imag, w.real))
+            return y + rest[0].view(-1, *[1] * (y.dim() - 2))
+        return parts
+
+    case("F.conv1d", z(2, 2, 5), z(3, 2, 3), z(3), 2, 1)
+    case("F.conv1d", z(4, 5, dtype=C64), z(2, 2, 3, dtype=C64), None, 1, "same", 1, 2)
+    case("F.conv2d", z(1, 2, 4, 3), z(3, 2, 2, 2), z(3))
+    case("F.conv3d", z(1, 1, 3, 3, 3), z(2, 1, 2, 2, 2), None, 1, 1, 2)
+    case("F.conv2d", z(1, 2, 4, 3), real(3, 2, 2, 2))
+    case("F.conv2d", z(1, 2, 4, 3), z(3, 2, 2, 2), real(3))
+    case("F.conv_transpose1d", z(2, 2, 4), z(2, 3, 3), z(3), 2, 1, 1)
+    case("F.conv_transpose2d", z(1, 2, 3, 2), z(2, 2, 2, 2), z(4), 2, 0, 1, 2,
+         ref=composed(F.conv_transpose2d))
+    case("F.conv_transpose3d", z(1, 1, 2, 2, 2), z(1, 2, 2, 2, 2), z(2),
+         ref=composed(F.conv_transpose3d))
+    case("conv_tbc", *map(Const, (z(4, 2, 3), z(2, 3, 2), z(2))), 1)
+    case("F.unfold", z(1, 2, 3, 4), 2)
+    case("F.unfold", z(2, 3, 4, dtype=C64), (2, 1), 1, 1, 2)
+    case("F.fold", z(1, 8, 6), (3, 4), 2)
+
+
+def activated():
+    for fn in ("softsign", "tanhshrink"):
+        case("F." + fn, z(2, 3))
+        case("F." + fn, z(3, dtype=C64))
+    case("F.silu", z(2, 3), ref=lambda x: x * torch.sigmoid(x))
+    case("F.silu", Const(z(3, dtype=C64)))
+    for reduction in ("none", "mean", "sum"):
+        case("F.l1_loss", z(2, 3), z(2, 3), reduction=reduction)
+        case("F.poisson_nll_loss", z(3), z(3), reduction=reduction)
+    case("F.l1_loss", z(3, dtype=C64), real(3, dtype=F32))
+    case("F.poisson_nll_loss", z(3), z(3), False)
+    for d in (1, 2, 3):
+        case(f"F.adaptive_avg_pool{d}d", z(1, 2, *[3] * d), 1)
+        case(f"F.adaptive_avg_pool{d}d", z(1, 2, *[3] * d), 2)
+    case("F.embedding", Ids(torch.tensor([[0, 2], [2, 1]])), Const(z(3, 2)))
+    case("F.embedding", Ids(torch.tensor([0, 2])), z(3, 2), ref=lambda i, w: w[i])
+
+
 if __name__ == "__main__":
-    for family in (parts, made, moved, arithmetic, functions, truth, products, reduced, sinc):
+    for family in (parts, made, moved, arithmetic, functions, truth, products, reduced, sinc,
+                   convolved, activated):
         family()
     write("complex", __file__)
