@@ -304,19 +304,25 @@ static int optimizer_check_options(lua_State *L) {
 
 /* ---- groups and steps ---- */
 
-/* optimizer_add_group(o, params, options) -> the group's position */
-static int optimizer_add_group(lua_State *L) {
-  optimizer_box *box = check_optimizer(L);
-  luaL_checktype(L, 2, LUA_TTABLE);
-  int n = (int)lua_rawlen(L, 2), group;
+/* The tensors of the array at `index`, in a userdata that is pushed. */
+static luc_tensor **read_params(lua_State *L, const optimizer_box *box, int index, int n) {
   luc_tensor **params = lua_newuserdatauv(L, (size_t)n * sizeof *params + 1, 0);
   for (int i = 0; i < n; i++) {
-    lua_rawgeti(L, 2, i + 1);
+    lua_rawgeti(L, index, i + 1);
     params[i] = luc_l_checktensor(L, -1, box->o->kind->name, "params");
     luc_l_need_values(L, "step", params[i]);
     luc_l_setpeer(L, box->st, lua_gettop(L));
     lua_pop(L, 1);
   }
+  return params;
+}
+
+/* optimizer_add_group(o, params, options) -> the group's position */
+static int optimizer_add_group(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  int n = (int)lua_rawlen(L, 2), group;
+  luc_tensor **params = read_params(L, box, 2, n);
   group_options options;
   lua_pushvalue(L, 3);
   read_options(L, box, &options);
@@ -324,6 +330,38 @@ static int optimizer_add_group(lua_State *L) {
               luc__optimizer_add_group(box->st->ctx, box->o, params, n, options.v, &group));
   lua_pushinteger(L, group + 1);
   return 1;
+}
+
+/* Takes over what a user has made of the parameters of the group at the top of the stack. */
+static void take_params(lua_State *L, const optimizer_box *box, int group) {
+  if (lua_getfield(L, -1, "params") != LUA_TTABLE)
+    luc_l_error(L, "%s: param_groups[%d].params must be a table of tensors (got %s)",
+                box->o->kind->name, group + 1, luc_l_given(L, -1));
+  const luc_optim_group *g = box->o->groups[group];
+  lua_Unsigned n = lua_rawlen(L, -1);
+  bool same = n == (lua_Unsigned)g->n;
+  for (int i = 0; i < g->n && same; i++) {
+    lua_rawgeti(L, -1, i + 1);
+    same = luc_l_totensor(L, -1) == g->slots[i].param;
+    lua_pop(L, 1);
+  }
+  if (!same) {
+    luc_tensor **params = read_params(L, box, lua_gettop(L), (int)n);
+    luc_l_check(L, box->st, luc__optimizer_exchange(box->st->ctx, box->o, group, params, (int)n));
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+/* optimizer_take(o, groups): their parameters, for what knows them by their places */
+static int optimizer_take(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  for (int g = 0; g < luc_optimizer_num_groups(box->o); g++) {
+    if (lua_rawgeti(L, 2, g + 1) == LUA_TTABLE) take_params(L, box, g);
+    lua_pop(L, 1);
+  }
+  return 0;
 }
 
 /* optimizer_step(o, groups) */
@@ -341,6 +379,7 @@ static int optimizer_step(lua_State *L) {
     if (lua_rawgeti(L, 2, g + 1) != LUA_TTABLE)
       return luc_l_error(L, "%s: param_groups[%d] is missing", box->o->kind->name, g + 1);
     read_options(L, box, &options);
+    take_params(L, box, g);
     luc__optimizer_take(box->o, g, options.v);
     lua_pop(L, 1);
   }
@@ -544,6 +583,7 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {"_optimizer_step", optimizer_step},
                                        {"_known_rows", known_rows},
                                        {"_scale", scale},
+                                       {"_optimizer_take", optimizer_take},
                                        {"_optimizer_state", optimizer_state},
                                        {"_optimizer_states", optimizer_states},
                                        {"_optimizer_copy_state", optimizer_copy_state},

@@ -52,12 +52,16 @@ luc_status luc_optimizer_new(luc_context *ctx, const char *name, luc_optimizer *
   return LUC_OK;
 }
 
-static void group_free(luc_context *ctx, luc_optim_group *g) {
-  for (int i = 0; g->slots && i < g->n; i++) {
-    luc_tensor_release(ctx, g->slots[i].param);
-    for (int s = 0; s < LUC_MAX_STATES; s++) luc_tensor_release(ctx, g->slots[i].state[s]);
+static void slots_free(luc_context *ctx, luc_optim_slot *slots, int n) {
+  for (int i = 0; slots && i < n; i++) {
+    luc_tensor_release(ctx, slots[i].param);
+    for (int s = 0; s < LUC_MAX_STATES; s++) luc_tensor_release(ctx, slots[i].state[s]);
   }
-  luc__free(ctx, g->slots, (size_t)g->n * sizeof *g->slots);
+  luc__free(ctx, slots, (size_t)n * sizeof *slots);
+}
+
+static void group_free(luc_context *ctx, luc_optim_group *g) {
+  slots_free(ctx, g->slots, g->n);
   luc__free(ctx, g, sizeof *g);
 }
 
@@ -234,6 +238,41 @@ luc_status luc_optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tenso
                                    int n, int *group) {
   LUC_NEED(ctx, o);
   return luc__optimizer_add_group(ctx, o, params, n, NULL, group);
+}
+
+static luc_optim_slot *find_slot(const luc_optim_group *g, const luc_tensor *param, int likely) {
+  if (likely < g->n && g->slots[likely].param == param) return &g->slots[likely];
+  for (int i = 0; i < g->n; i++)
+    if (g->slots[i].param == param) return &g->slots[i];
+  return NULL;
+}
+
+luc_status luc__optimizer_exchange(luc_context *ctx, luc_optimizer *o, int group,
+                                   luc_tensor *const *params, int n) {
+  luc_optim_group *g = o->groups[group], had = *g;
+  g->n = 0; /* what is in this group may stay in it */
+  luc_status status = check_params(ctx, o, params, n);
+  g->n = had.n;
+  if (status != LUC_OK) return status;
+  luc_optim_slot *slots = luc__alloc_zero(ctx, luc__mul_size((size_t)n, sizeof *slots));
+  if (!slots) return LUC_ERR_MEMORY;
+  for (int i = 0; i < n; i++) {
+    if (find_slot(g, params[i], i)) continue;
+    slots[i].param = luc__retain(params[i]);
+    if (o->kind->eager) LUC_GO(make_state(ctx, o, g->options, &slots[i]));
+  }
+  for (int i = 0; i < n; i++) {
+    luc_optim_slot *kept = slots[i].param ? NULL : find_slot(g, params[i], i);
+    if (!kept) continue;
+    slots[i] = *kept;
+    *kept = (luc_optim_slot){0};
+  }
+  g->slots = slots, g->n = n;
+  settle(ctx, g, true);
+  slots = had.slots, n = had.n;
+done:
+  slots_free(ctx, slots, n);
+  return status;
 }
 
 void luc__optimizer_take(luc_optimizer *o, int group, const luc_value *options) {

@@ -95,6 +95,9 @@ struct luc_optimizer {
 /* luc_optimizer_add_group with options of its own, one for each parameter of the schema. */
 luc_status luc__optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
                                     int n, const luc_value *options, int *group);
+/* Gives a group other parameters; those that it had keep their state. */
+luc_status luc__optimizer_exchange(luc_context *ctx, luc_optimizer *o, int group,
+                                   luc_tensor *const *params, int n);
 /* Sets all options, unchecked, as PyTorch does once an optimizer is made: a schedule may well end
  * at -1e-18. */
 void luc__optimizer_take(luc_optimizer *o, int group, const luc_value *options);

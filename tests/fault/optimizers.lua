@@ -91,6 +91,14 @@ local function outlive()
   for _ = 1, 2 do lucerna.scope(whole, o, function() o:step() end) end
 end
 
+-- One parameter in another's place.
+local function exchange(kind)
+  local o = optim[kind](parameters(), OPTIONS[kind] or {})
+  o:step()
+  o.param_groups[1].params[2] = parameters()[2]
+  whole(o, function() o:step() end)
+end
+
 -- Gradients that know their rows: made, added up, clipped, followed, dropped.
 local function look_up(kind)
   local w = lucerna.ones(32, 4):requires_grad_(true)
@@ -144,6 +152,7 @@ return function()
   outlive()
   for _, kind in ipairs(KINDS) do train(kind) end
   for _, kind in ipairs { "SGD", "Adagrad", "SparseAdam" } do look_up(kind) end
+  for _, kind in ipairs { "Adam", "Adagrad" } do exchange(kind) end
   search()
   schedule()
   average()

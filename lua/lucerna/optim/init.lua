@@ -42,6 +42,8 @@ function Fused:step(closure)
   return loss
 end
 
+function Fused:_take_params() core._optimizer_take(self._core, self.param_groups) end
+
 function Fused:_get_states() return core._optimizer_states(self._core) end
 
 function Fused:_copy_state(g, k, saved)
@@ -55,10 +57,17 @@ function Fused:_set_state(g, k, copy) core._optimizer_set_state(self._core, g, k
 local OWNER = {}
 local VIEW = {}
 
-function VIEW:__index(p) return core._optimizer_state(self[OWNER]._core, p) end
+function VIEW:__index(p)
+  local owner = self[OWNER]
+  local state = core._optimizer_state(owner._core, p)
+  if state then return state end
+  owner:_take_params()
+  return core._optimizer_state(owner._core, p)
+end
 
 function VIEW:__newindex(p, state)
   local owner = self[OWNER]
+  owner:_take_params()
   local g, k = core._optimizer_place(owner._core, p)
   if not g then core._fail("%s: state: no parameter of mine", owner.__name) end
   owner:_set_state(g, k, owner:_copy_state(g, k, state or {}))

@@ -182,6 +182,7 @@ local function collect(who, params)
       local pair = type(p) == "table" and getmetatable(p) == nil and p[1] ~= nil
       if pair then add(p[1], p[2]) else add(p) end
     end
+    if n < #params then fail("%s: params: expected tensors (entry %d is a nil)", who, n + 1) end
   elseif not is_iterable(params) then
     refuse_params(who, core.nn.is_module(params) and params:_get_name() or type(params))
   else
@@ -247,6 +248,9 @@ function Optimizer:__init(params, defaults, names)
   end
 end
 
+-- Groups' parameters may be exchanged: the core takes them over.
+function Optimizer:_take_params() end
+
 -- What every optimizer asks of its parameters; the core does it for fused ones.
 function Optimizer:_add(list)
   if not self.param_groups[1] and core._optimizer_fits(list) then return 1 end
@@ -285,6 +289,7 @@ end
 -- params may be one tensor.
 function Optimizer:add_param_group(group)
   check_self(self, "Optimizer", "add_param_group", "param_groups")
+  self:_take_params()
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
   end
@@ -433,6 +438,7 @@ end
 function Optimizer:state_dict()
   check_self(self, "Optimizer", "state_dict", "param_groups")
   run_hooks(self._hooks.state_dict_pre, self)
+  self:_take_params()
   local dict, id = {state = self:_get_states(), param_groups = {}}, 0
   for g, group in ipairs(self.param_groups) do
     local saved = fields(group, saved_value, ROOM, PARAMS)
@@ -497,6 +503,7 @@ end
 function Optimizer:load_state_dict(dict)
   check_self(self, "Optimizer", "load_state_dict", "param_groups")
   dict = run_hooks(self._hooks.load_pre, self, dict)
+  self:_take_params()
   local problem = check_dict(self, dict)
   if problem then fail("%s.load_state_dict: %s", self.__name, problem) end
   local groups = {} -- copies first, so that nothing has changed when one cannot be made

@@ -1,0 +1,91 @@
+-- The parameters of a group, which may be exchanged, added and taken away in its list, as in
+-- PyTorch: state goes with the parameter.
+
+local lucerna = require "lucerna"
+local optim = require "lucerna.optim"
+local parity = require "parity"
+
+local function parameter(n)
+  local p = lucerna.nn.Parameter(lucerna.ones(n))
+  p.grad = lucerna.ones(n)
+  return p
+end
+
+local function values(t) return t:detach():double():mul(1e4):round():tolist() end
+
+describe("a group's list of parameters", function()
+  -- After one step with p, one with q added, one with r in p's place and p's state: PyTorch 1.13.
+  for kind, want in pairs {
+    SGD = {8000, {9000, 9000}, 9000}, Adam = {8000, {9000, 9000}, 9000},
+    Rprop = {7800, {9000, 9000}, 8560},
+  } do
+    it("may grow, and have one take another's place and state: " .. kind, function()
+      local p, q, r = parameter(1), parameter(2), parameter(1)
+      local o = optim[kind]({p}, {lr = 0.1})
+      local list = o.param_groups[1].params
+      o:step()
+      list[2] = q
+      o:step()
+      assert.same({want[1]}, values(p))
+      assert.same(want[2], values(q))
+      local state = o.state[p]
+      o.state[p] = nil
+      list[1] = r
+      o.state[r] = state
+      o:step()
+      assert.same({want[1]}, values(p))
+      assert.same({want[3]}, values(r))
+      local dict = o:state_dict()
+      assert.same({0, 1}, dict.param_groups[1].params)
+      if kind ~= "SGD" then
+        assert.equal(3, dict.state[0].step:item())
+        assert.equal(2, dict.state[1].step:item())
+      end
+    end)
+  end
+
+  it("begins state at once where the kind does, and drops that of what has gone", function()
+    local p, q = parameter(1), parameter(2)
+    local o = optim.Adagrad({p}, {lr = 0.1})
+    o:step()
+    o.param_groups[1].params = {q}
+    local dict = o:state_dict()
+    assert.same({0}, dict.param_groups[1].params)
+    assert.same({0, 0}, dict.state[0].sum:tolist())
+    assert.same({}, o.state[p] or {})
+    o.param_groups[1].params = {}
+    assert.same({}, o:state_dict().state)
+    o:step()
+    assert.same({10000, 10000}, values(q))
+    o:add_param_group {params = q}
+    o:step()
+    assert.same({9000, 9000}, values(q))
+  end)
+
+  it("must hold parameters, and changes nothing where it does not", function()
+    local p, q = parameter(1), parameter(1)
+    local o = optim.Adam({{params = {p}}, {params = {q}}}, {lr = 0.1})
+    o:step()
+    local list = o.param_groups[1].params
+    for message, wrong in pairs {
+      ["Adam: params must be a Tensor (got number 3)"] = {3},
+      ["Adam: can't optimize a non-leaf Tensor (parameter 2)"] = {p, p * 2},
+      ["Adam: some parameters appear in more than one parameter group (parameter 1)"] = {q, p},
+      ["Adam: a parameter group has duplicate parameters (parameter 2)"] = {p, p},
+      ["Adam: param_groups[1].params must be a table of tensors (got nil)"] = false,
+    } do
+      o.param_groups[1].params = wrong or nil
+      parity.refused(message, o.step, o)
+      parity.refused(message, o.state_dict, o)
+    end
+    o.param_groups[1].params = list
+    o:step()
+    assert.same({8000}, values(p))
+    assert.equal(2, o.state[p].step:item())
+  end)
+
+  it("must have no holes", function()
+    parity.refused("SGD: params: expected tensors (entry 2 is a nil)", optim.SGD,
+      {parameter(1), nil, parameter(1)}, {lr = 0.1})
+  end)
+end)
