@@ -337,11 +337,27 @@ static bool read_tensor_as_ints(reader *r, int p, int index) {
   return true;
 }
 
+static bool is_empty_table(lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index)) return false;
+  lua_pushnil(L);
+  if (!lua_next(L, index)) return true;
+  lua_pop(L, 2);
+  return false;
+}
+
+bool luc_l_is_list(lua_State *L, int index) {
+  if (lua_rawlen(L, index)) return true;
+  if (!is_empty_table(L, index)) return false;
+  if (luaL_getmetafield(L, index, "__len") == LUA_TNIL) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
 static void read_list(reader *r, int p, int index) {
   const luc_param *param = &r->sig->schema->params[p];
   if (param->type == LUC_T_PADDING && read_str(r, p, index)) return;
   if (param->type == LUC_T_INT && param->list < 0 && read_tensor_as_ints(r, p, index)) return;
-  if (lua_type(r->L, index) != LUA_TTABLE) {
+  if (lua_type(r->L, index) != LUA_TTABLE || !luc_l_is_list(r->L, index)) {
     if (!read_single_as_list(r, p, index)) fail_type(r, p, index);
     return;
   }
@@ -412,14 +428,6 @@ static bool takes_rest(const reader *r, int p, int index) {
   if (param->type <= LUC_T_INDEX_TENSOR) return luc_l_tobox(r->L, index) != NULL;
   bool sizes = param->type == LUC_T_SIZE || param->type == LUC_T_DIMS || param->type == LUC_T_INT;
   return sizes && lua_type(r->L, index) == LUA_TNUMBER;
-}
-
-static bool is_empty_table(lua_State *L, int index) {
-  if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index)) return false;
-  lua_pushnil(L);
-  if (!lua_next(L, index)) return true;
-  lua_pop(L, 2);
-  return false;
 }
 
 /* The arguments from i on are one list, but for a trailing {}, which is no options; pushed together

@@ -106,6 +106,9 @@ static inline int64_t luc_l_from_one(int64_t i) {
 
 /* A parameter of type Any is passed as its stack position (LUC_INT); left out, it is LUC_NONE. */
 typedef int (*luc_l_native_fn)(lua_State *L, luc_l_state *st, luc_l_args *args);
+/* Is the table at `index` an array? One with holes, names or a length of its own (an object that
+ * stands for another) would be read as an empty one. */
+bool luc_l_is_list(lua_State *L, int index);
 /* The stack position of an Any that can be called; anything else is an error. */
 int luc_l_check_function(lua_State *L, const char *who, const char *name, const luc_value *v);
 /* Arguments stand at stack positions 1..top as given; fn returns its number of results. flags:

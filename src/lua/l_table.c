@@ -84,6 +84,8 @@ static void find_shape(walk *w, int index) {
   while (lua_type(L, -1) == LUA_TTABLE) {
     if (w->ndim == LUC_MAX_DIMS)
       luc_l_error(L, "%s: tables are nested deeper than %d levels", w->who, LUC_MAX_DIMS);
+    if (!luc_l_is_list(L, lua_gettop(L)))
+      luc_l_error(L, "%s: expected an array of values (got a table that is none)", w->who);
     w->sizes[w->ndim++] = (int64_t)lua_rawlen(L, -1);
     lua_rawgeti(L, -1, 1);
     lua_replace(L, -2);

@@ -112,6 +112,23 @@ describe("sizes and lists", function()
     assert.same({ 3, 2 }, x:permute({ 2, 1 }).shape)
   end)
 
+  it("are arrays, which a table with holes, names or a length of its own is not", function()
+    local proxy = setmetatable({}, {
+      __index = function() return 2 end,
+      __len = function() return 3 end,
+    })
+    local object = setmetatable({2, 3}, {__index = {}})
+    assert.same({2, 3}, lucerna.ones(object):size())
+    assert.same({2, 3}, lucerna.tensor(object):tolist())
+    for _, list in ipairs {proxy, {[2] = 3}, setmetatable({}, {__len = print})} do
+      parity.refused("ones: size must be a table of integers (got table)", lucerna.ones, list)
+      parity.refused("sum: dim must be a table of dimensions or nil (got table)", x.sum, x, list)
+      parity.refused("cat: tensors must be a table of Tensors (got table)", lucerna.cat, list)
+      parity.refused("tensor: expected an array of values (got a table that is none)",
+        lucerna.tensor, {list})
+    end
+  end)
+
   it("of tensors are tables", function()
     assert.same({ 4, 3 }, lucerna.cat({ x, x }).shape)
     assert.same({ 2, 6 }, lucerna.cat({ x, x }, 2).shape)
