@@ -388,7 +388,7 @@ luc_status luc__run_kron(luc_context *ctx, luc_value *args, luc_value *out) {
     bool real = (a->dtype == LUC_FLOAT32 || a->dtype == LUC_FLOAT64) && !ctx->autocast; /* of bmm */
     if (real && a->dtype == b->dtype && lb >= BLOCK_ROW && lb < SHORT_ROW)
       return luc__f_result(&f, luc__f_reshape(&f, products_of_rows(&f, a, b, n), n, sizes), out);
-    if (lb < SHORT_ROW && la > 1 && a->numel >= 4 * la && b->numel >= 4 * lb)
+    if (lb > 0 && lb < SHORT_ROW && la > 1 && a->numel >= 4 * la && b->numel >= 4 * lb)
       times[0] = lb, times[1] = la;
   }
   luc_tensor *x = spread(&f, a, n, false, times[0]), *y = spread(&f, b, n, true, times[1]);

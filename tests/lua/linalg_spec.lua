@@ -162,7 +162,8 @@ describe("linalg", function()
 
   it("multiplies every element by a matrix, whatever rows and dimensions", function()
     for _, sizes in ipairs {{{3, 4}, {5, 15}}, {{3, 4}, {5, 16}}, {{2, 3, 4}, {5, 33}},
-        {{4, 4}, {2, 3, 300}}, {{1, 1}, {1, 16}}, {{3, 0}, {2, 16}}, {{4}, {20}}} do
+        {{4, 4}, {2, 3, 300}}, {{1, 1}, {1, 16}}, {{3, 0}, {2, 16}}, {{4}, {20}},
+        {{3, 4}, {2, 0}}, {{30, 4}, {2, 0}}, {{0, 4}, {2, 3}}} do
       local a, b = random(table.unpack(sizes[1])), random(table.unpack(sizes[2]))
       local zero = lucerna.zeros_like(b)
       parity.close(lucerna.kron(a, b), lucerna.real(lucerna.kron(a, lucerna.complex(b, zero))))
