@@ -1,9 +1,9 @@
 -- What the out-of-memory sweep runs with complex tensors: parts and back, arithmetic between
--- dtypes, functions, sums, products, writes through views and factorizations, with gradients; a
--- step; a file.
+-- dtypes, functions, sums, products, writes through views, factorizations and layers, with
+-- gradients; a step; a file.
 -- Returns the scenario as a function.
 local lucerna = require "lucerna"
-local linalg = lucerna.linalg
+local linalg, F = lucerna.linalg, lucerna.nn.functional
 
 local path = os.tmpname() -- here, where no allocation is refused that would leave it
 
@@ -25,6 +25,10 @@ local function scenario()
   sum = linalg.cholesky(a):abs():sum() + linalg.eigvalsh(a):sum() + linalg.det(a):abs()
   sum = sum + linalg.solve(a, y):abs():sum() + linalg.svdvals(y):sum() + linalg.pinv(y):abs():sum()
   sum = sum + (linalg.qr(y.mT)):abs():sum() + (linalg.lstsq(a, y, {driver = "gelsd"})):abs():sum()
+  sum = sum + F.conv1d(y, y:unsqueeze(1):narrow(3, 1, 2), y[1][{{1, 1}}]):abs():sum()
+  sum = sum + F.fold(F.unfold(y:reshape(1, 1, 2, 3), 2), {2, 3}, 2):abs():sum()
+  sum = sum + F.embedding(lucerna.tensor {2, 1}, y):abs():sum() + F.l1_loss(y, y:detach() * 2)
+  sum = sum + (F.silu(y) + F.softsign(y) + F.tanhshrink(y)):abs():sum()
   sum:backward()
   assert(y:to(lucerna.complex64):bool():all() and not y:eq(0):any():item())
   lucerna.optim.Adam({y}):step()
