@@ -460,10 +460,11 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
 
 /* How long lines are at most that are sorted beside each other: others are quicker where few are
  * wanted, or by counting bytes. */
-static int64_t longest_short(const luc_sort_job *job, int64_t kept) {
+static int64_t longest_short(const luc_sort_job *job, const luc_sort_kernels *kernels,
+                             int64_t kept) {
   if (job->pick == LUC_PICK_MEDIAN || job->pick == LUC_PICK_NANMEDIAN) return LUC_SORT_SHORT / 4;
   const bool most = job->pick == LUC_PICK_MODE || kept > FEW;
-  return most && luc__dtype_size(job->dtype) > 1 ? LUC_SORT_SHORT : LUC_SORT_SHORT / 2;
+  return most && luc__dtype_size(job->dtype) > 1 ? kernels->longest : LUC_SORT_SHORT / 2;
 }
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
@@ -474,7 +475,8 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
   s.kept = job->pick == LUC_PICK_FIRST ? job->keep : 1;
   if (s.lines == 0 || job->n == 0 || s.kept == 0) return LUC_OK;
   const int64_t beside = job->inner == 1 ? s.lines : job->inner;
-  if (job->n <= longest_short(job, s.kept) && beside >= luc__min64(job->n, LUC_SORT_BESIDE)) {
+  if (job->n <= longest_short(job, s.kernels, s.kept) &&
+      beside >= luc__min64(job->n, LUC_SORT_BESIDE)) {
     luc__parallel_for(ctx, s.lines, GRAIN / job->n, sort_short, &s);
     return LUC_OK;
   }

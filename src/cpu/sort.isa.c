@@ -212,4 +212,7 @@ static void sort_short(luc_sort_short *lines, int64_t n, int64_t first, int64_t 
     }
 }
 
-const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass_bounds, pass, count, sort_short};
+enum { LONGEST = LUC_VECTOR_BYTES > 16 ? LUC_SORT_SHORT : LUC_SORT_SHORT / 2 };
+
+const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass_bounds, pass,
+                                                  count,     sort_short,  LONGEST};

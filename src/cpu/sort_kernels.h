@@ -27,6 +27,7 @@ typedef struct luc_sort_kernels {
   /* The `first` of n keys in order, in m lines, and where they were; equal ones stay in theirs. Up
    * to a multiple of 32, what is beside the lines is moved as well. */
   void (*sort_short)(luc_sort_short *lines, int64_t n, int64_t first, int64_t m);
+  int64_t longest; /* lines for which that is worth it where most are wanted */
 } luc_sort_kernels;
 
 /* NaN's key. Where it is a bound it goes before every number, where it is looked for after every
