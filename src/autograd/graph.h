@@ -188,6 +188,9 @@ void luc__saved_close(luc_context *ctx, luc_saved *s);
 
 /* Brings the node of a view up to date after its storage changed. */
 luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view);
+/* Fails for a view that is one of several results: `what` was done. name and its mark may be "". */
+luc_status luc__refuse_several(luc_context *ctx, const luc_tensor *view, const char *what,
+                               const char *name, const char *mark);
 /* Wraps the node of an in-place write to a view into a node of its base. Takes over `inner`. */
 luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out);
 /* Was the node made by luc__view_refresh? It has nothing saved. */

@@ -1,6 +1,5 @@
 /* What the door asks of autograd: whether a call is recorded, its node, and the rules of in-place
  * writes. Nothing here runs operators; gradients are the engine's. */
-#include <stdio.h>
 #include <string.h>
 
 #include "autograd/graph.h"
@@ -113,7 +112,7 @@ static luc_status call_node(luc_context *ctx, luc_opid op, const luc_value *args
   LUC_TRY(luc__node_new(ctx, &shape, &node, &extra));
   luc_status status = make_edges(ctx, node, args, info);
   for (int p = 0; p < nslots && status == LUC_OK; p++)
-    if (reads_arg(node, info, p) && has_inference(&args[p]))
+    if (has_inference(&args[p]) && reads_arg(node, info, p))
       status = luc__fail(ctx, LUC_ERR_STATE, LUC_INFERENCE_SAVED);
   if (status != LUC_OK) {
     luc__node_release(ctx, node);
@@ -173,7 +172,6 @@ done:
 static luc_status check_view(luc_context *ctx, const luc_tensor *self, const char *name,
                              const char *mark, bool records) {
   int made = self->meta ? self->meta->made : LUC_VIEW_WRITABLE;
-  char fn[LUC_GRAD_FN_NAME];
   LUC_CHECK(ctx, made != LUC_VIEW_WITHOUT_GRAD, LUC_ERR_STATE,
             "%s%s: A view was created in no_grad mode and is being modified inplace with grad mode "
             "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
@@ -182,13 +180,7 @@ static luc_status check_view(luc_context *ctx, const luc_tensor *self, const cha
             "want the inplace to be tracked).",
             name, mark);
   if (made != LUC_VIEW_ONE_OF_SEVERAL || !records) return LUC_OK;
-  if (!luc_tensor_grad_fn(self, fn)) snprintf(fn, sizeof fn, "a function");
-  return luc__fail(ctx, LUC_ERR_STATE,
-                   "%s%s: Output %u of %s is a view and is being modified inplace. This view is "
-                   "the output of a function that returns multiple views. Such functions do not "
-                   "allow the output views to be modified inplace. You should replace the inplace "
-                   "operation by an out-of-place one.",
-                   name, mark, luc_tensor_output_nr(self) + 1, fn);
+  return luc__refuse_several(ctx, self, "is being modified inplace", name, mark);
 }
 
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records) {

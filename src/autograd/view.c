@@ -169,16 +169,16 @@ static luc_status slices_node(luc_context *ctx, const char *name, luc_tensor *vi
   return status;
 }
 
-/* PyTorch gives such views no new history. */
-static luc_status refuse_several(luc_context *ctx, const luc_tensor *view) {
+luc_status luc__refuse_several(luc_context *ctx, const luc_tensor *view, const char *what,
+                               const char *name, const char *mark) {
   char fn[LUC_GRAD_FN_NAME];
   if (!luc_tensor_grad_fn(view, fn)) snprintf(fn, sizeof fn, "a function");
   return luc__fail(ctx, LUC_ERR_STATE,
-                   "Output %u of %s is a view and its base or another view of its base has been "
-                   "modified inplace. This view is the output of a function that returns multiple "
-                   "views. Such functions do not allow the output views to be modified inplace. "
-                   "You should replace the inplace operation by an out-of-place one.",
-                   luc_tensor_output_nr(view) + 1, fn);
+                   "%s%s%sOutput %u of %s is a view and %s. This view is the output of a function "
+                   "that returns multiple views. Such functions do not allow the output views to "
+                   "be modified inplace. You should replace the inplace operation by an "
+                   "out-of-place one.",
+                   name, mark, name[0] ? ": " : "", luc_tensor_output_nr(view) + 1, fn, what);
 }
 
 luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view) {
@@ -186,7 +186,9 @@ luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view) {
   luc_tensor *base = meta->base;
   if (!luc__inherits(view)) return LUC_OK;
   if (meta->view_version == view->storage->version && meta->node) return LUC_OK;
-  if (meta->made == LUC_VIEW_ONE_OF_SEVERAL) return refuse_several(ctx, view);
+  if (meta->made == LUC_VIEW_ONE_OF_SEVERAL)
+    return luc__refuse_several(
+        ctx, view, "its base or another view of its base has been modified inplace", "", "");
   luc_node *node;
   LUC_TRY(slices_node(ctx, "AsStridedBackward0", view, NULL, 1, &node));
   luc_status status = luc__edge_to(ctx, base, &node->edges[0]);
