@@ -67,24 +67,24 @@ static int remove_hook(lua_State *L) {
 /* core.nn._hooks(m): {kind, function, flags, id, …} of Lua's hooks, in order. */
 static int hooks_of(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
-  luc_hooks *hooks = peer->m->hooks;
+  const luc_module_hook *next;
   lua_Integer n = 0;
   lua_settop(L, 1);
   lua_newtable(L);
   luc_l_push_hook_functions(L, peer->nn, 1, true);
-  for (int i = 0; hooks && i < hooks->n; i++) {
-    const luc_module_hook *hook = hooks->items[i];
-    if (!hook->host || hook->removed) continue;
-    lua_pushinteger(L, hook->kind);
+  for (uint64_t at = 0; (next = luc__own_hook(peer->m, &at)) != NULL;) {
+    const luc_module_hook hook = *next; /* which a finalizer may remove */
+    if (!hook.host || hook.removed) continue;
+    lua_pushinteger(L, hook.kind);
     lua_rawseti(L, 2, ++n);
-    if (lua_rawgeti(L, 3, (lua_Integer)hook->id) == LUA_TNIL) {
+    if (lua_rawgeti(L, 3, (lua_Integer)hook.id) == LUA_TNIL) {
       lua_pop(L, 1);
       lua_pushboolean(L, false); /* a copy that has no function yet */
     }
     lua_rawseti(L, 2, ++n);
-    lua_pushinteger(L, hook->flags);
+    lua_pushinteger(L, hook.flags);
     lua_rawseti(L, 2, ++n);
-    lua_pushinteger(L, (lua_Integer)hook->id);
+    lua_pushinteger(L, (lua_Integer)hook.id);
     lua_rawseti(L, 2, ++n);
   }
   lua_settop(L, 2);
@@ -188,7 +188,7 @@ static void push_function(lua_State *L, const luc_module_hook *hook, int functio
 }
 
 /* The next hook of one kind, in the lists as they are now: a finalizer may have made others. */
-static luc_module_hook *next_hook(const luc_l_peer *peer, int kind, int *at) {
+static luc_module_hook *next_hook(const luc_l_peer *peer, int kind, luc_hook_at *at) {
   const luc_hook_lists now = {{luc__nn_of(peer->nn->st->ctx)->hooks, peer->m->hooks}};
   return luc__next_hook(&now, kind, at);
 }
@@ -198,7 +198,7 @@ static void push_list(lua_State *L, const luc_l_peer *peer, int kind, int functi
   lua_Integer n = 0;
   luc_module_hook *hook;
   lua_newtable(L);
-  for (int at = 0; (hook = next_hook(peer, kind, &at)) != NULL;) {
+  for (luc_hook_at at = {0}; (hook = next_hook(peer, kind, &at)) != NULL;) {
     if (hook->removed) continue;
     const bool always = hook->flags & LUC_HOOK_ALWAYS_CALL;
     if (!hook->host) {
@@ -226,7 +226,7 @@ static void push_anchor(lua_State *L, const luc_l_peer *peer, int self, int func
   luc_module_hook *hook;
   lua_newtable(L);
   for (int kind = LUC_HOOK_FULL_BACKWARD_PRE; kind < LUC_HOOK_KINDS; kind++) {
-    for (int at = 0; (hook = next_hook(peer, kind, &at)) != NULL;) {
+    for (luc_hook_at at = {0}; (hook = next_hook(peer, kind, &at)) != NULL;) {
       if (hook->removed) continue;
       any = true;
       if (!hook->host) continue;

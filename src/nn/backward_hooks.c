@@ -85,7 +85,7 @@ static luc_status call_hook(luc_context *ctx, const luc_hooked *h, const luc_mod
 static luc_status run_hooks(luc_context *ctx, const luc_hooked *h, int kind, luc_grads *g,
                             const luc_grads *grad_output) {
   luc_module_hook *hook;
-  for (int at = 0; (hook = luc__next_hook(&h->lists, kind, &at)) != NULL;) {
+  for (luc_hook_at at = {0}; (hook = luc__next_hook(&h->lists, kind, &at)) != NULL;) {
     luc_grads replacement;
     const luc_grads *grad_input = kind == LUC_HOOK_FULL_BACKWARD_PRE ? NULL : g;
     LUC_TRY(call_hook(ctx, h, hook, grad_input, grad_output, g->n, &replacement));
@@ -99,7 +99,8 @@ static luc_status run_hooks(luc_context *ctx, const luc_hooked *h, int kind, luc
 /* Where no argument requires grad the hooks fire as well, but cannot replace anything. */
 static luc_status run_without_inputs(luc_context *ctx, luc_hooked *h) {
   luc_module_hook *hook;
-  for (int at = 0; (hook = luc__next_hook(&h->lists, LUC_HOOK_FULL_BACKWARD, &at)) != NULL;) {
+  for (luc_hook_at at = {0};
+       (hook = luc__next_hook(&h->lists, LUC_HOOK_FULL_BACKWARD, &at)) != NULL;) {
     luc_grads none = {.n = h->ninputs}, replacement;
     LUC_TRY(call_hook(ctx, h, hook, &none, &h->grad_output, none.n, &replacement));
     bool any = false;

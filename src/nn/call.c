@@ -22,7 +22,7 @@ typedef struct frame {
   uint32_t position;    /* a chain's next child */
   bool hooked;          /* the members below are set */
   luc_hook_lists hooks; /* the lists the call began with */
-  int hooks_done;       /* how many of their hooks have been looked at for forward hooks */
+  luc_hook_at done;     /* up to where forward hooks have been looked for */
   values *saved;        /* the arguments, kept for forward hooks */
   luc_hooked *backward; /* NULL: the module has no backward hooks */
 } frame;
@@ -104,7 +104,7 @@ static luc_status check_count(run *r, const frame *f, int *n, int before) {
 
 static luc_status run_pre_hooks(run *r, const frame *f) {
   luc_module_hook *hook;
-  for (int at = 0; (hook = luc__next_hook(&f->hooks, LUC_HOOK_PRE, &at)) != NULL;) {
+  for (luc_hook_at at = {0}; (hook = luc__next_hook(&f->hooks, LUC_HOOK_PRE, &at)) != NULL;) {
     if (hook->removed || hook->host) continue;
     luc_outputs replacement = {.n = -1};
     LUC_TRY(hook->fn.pre(r->ctx, hook->ud, f->m, r->now.v, r->now.n, &replacement));
@@ -136,7 +136,7 @@ static luc_status anchor_hooks(run *r, const frame *f, uint64_t *anchor) {
   luc_module_hook *hook;
   *anchor = 0;
   for (int kind = LUC_HOOK_FULL_BACKWARD_PRE; kind <= LUC_HOOK_BACKWARD; kind++)
-    for (int at = 0; (hook = luc__next_hook(&f->hooks, kind, &at)) != NULL;)
+    for (luc_hook_at at = {0}; (hook = luc__next_hook(&f->hooks, kind, &at)) != NULL;)
       if (hook->host && host->anchor != NULL) return host->anchor(r->ctx, host->ud, f->m, anchor);
   return LUC_OK;
 }
@@ -153,7 +153,7 @@ static luc_status begin_backward(run *r, frame *f) {
 
 static luc_status begin_hooks(run *r, frame *f) {
   f->hooks = luc__hook_lists(r->ctx, f->m);
-  f->hooks_done = 0;
+  f->done = (luc_hook_at){0};
   f->saved = NULL;
   f->backward = NULL;
   f->hooked = true;
@@ -173,7 +173,7 @@ static luc_status begin_hooks(run *r, frame *f) {
  * always called. */
 static luc_status run_forward_hooks(run *r, frame *f, luc_outputs *out, bool failed) {
   luc_module_hook *hook;
-  while ((hook = luc__next_hook(&f->hooks, LUC_HOOK_FORWARD, &f->hooks_done)) != NULL) {
+  while ((hook = luc__next_hook(&f->hooks, LUC_HOOK_FORWARD, &f->done)) != NULL) {
     if (hook->removed || hook->host) continue;
     if (failed && (hook->flags & LUC_HOOK_ALWAYS_CALL) == 0) continue;
     int before = out->n;

@@ -29,8 +29,8 @@ static luc_status copy_slots(luc_context *ctx, luc_copies *c, const luc_module *
  * gone. */
 static luc_status copy_hooks(luc_context *ctx, const luc_copies *c, const luc_module *from,
                              luc_module *to) {
-  for (int i = 0; from->hooks != NULL && i < from->hooks->n; i++) {
-    luc_module_hook *original = from->hooks->items[i];
+  luc_module_hook *original;
+  for (uint64_t at = 0; (original = luc__own_hook(from, &at)) != NULL;) {
     if (original->removed || (original->host && !c->host)) continue;
     luc_module_hook hook = *original;
     uint64_t id;

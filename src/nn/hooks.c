@@ -1,5 +1,5 @@
-/* Hooks around forward, saving and loading. A module's list is immutable and counted: registering
- * and removing make a new one, so a call in progress keeps walking the one it began with. */
+/* Hooks around forward, saving and loading. A module's list is counted: while calls in progress
+ * walk it, registering and removing make another, so that they keep the one they began with. */
 #include "nn/module.h"
 
 void luc__hook_release(luc_context *ctx, luc_module_hook *hook) {
@@ -11,36 +11,60 @@ void luc__hook_release(luc_context *ctx, luc_module_hook *hook) {
   }
 }
 
-static size_t list_size(int n) {
-  return sizeof(luc_hooks) + (size_t)n * sizeof(luc_module_hook *);
-}
-
 void luc__hooks_release(luc_context *ctx, luc_hooks *hooks) {
   if (hooks == NULL || --hooks->refs > 0) return;
-  for (int i = 0; i < hooks->n; i++) luc__hook_release(ctx, hooks->items[i]);
-  luc__free(ctx, hooks, list_size(hooks->n));
+  luc_module_hook *hook;
+  for (uint64_t at = 0; (hook = luc__roster_next(hooks->roster, &at)) != NULL;)
+    luc__hook_release(ctx, hook);
+  luc__roster_free(ctx, hooks->roster);
+  luc__free(ctx, hooks, sizeof *hooks);
 }
 
-/* A list of n hooks taken from `from`, leaving a gap at `gap` or leaving out the one at `skip`. */
-static luc_hooks *relist(luc_context *ctx, const luc_hooks *from, int n, int gap, int skip) {
-  luc_hooks *list = luc__alloc(ctx, list_size(n));
-  if (list == NULL) return NULL;
-  *list = (luc_hooks){.refs = 1, .n = n};
-  int source = 0;
-  for (int i = 0; i < n; i++) {
-    if (i == gap) continue;
-    if (source == skip) source++;
-    list->items[i] = from->items[source++];
-    list->items[i]->refs++;
-    list->kinds |= 1u << list->items[i]->kind;
+/* Makes *hooks a list that no call in progress walks. */
+static luc_status own_list(luc_context *ctx, luc_hooks **hooks) {
+  luc_hooks *old = *hooks;
+  if (old != NULL && old->refs == 1) return LUC_OK;
+  luc_hooks *list = luc__alloc_zero(ctx, sizeof *list);
+  if (list == NULL) return LUC_ERR_MEMORY;
+  if (old != NULL) {
+    *list = *old;
+    list->roster = luc__roster_copy(ctx, old->roster);
+    if (list->roster == NULL) {
+      luc__free(ctx, list, sizeof *list);
+      return LUC_ERR_MEMORY;
+    }
+    luc_module_hook *hook;
+    for (uint64_t at = 0; (hook = luc__roster_next(list->roster, &at)) != NULL;) hook->refs++;
+    old->refs--;
   }
-  return list;
+  list->refs = 1;
+  *hooks = list;
+  return LUC_OK;
+}
+
+/* n of a kind more (or less). */
+static void count_kind(luc_hooks *list, int kind, int n) {
+  list->counts[kind] += n;
+  list->kinds &= ~(1u << kind);
+  if (list->counts[kind] > 0) list->kinds |= 1u << kind;
+}
+
+/* Its number in the list: those that were put first are below the others, the last one lowest. */
+static uint64_t number_of(uint64_t id, bool first) {
+  const uint64_t middle = (uint64_t)1 << 63;
+  return first ? middle - id : middle + id;
+}
+
+/* The number of the one with this id, which need not be there. */
+static uint64_t find_number(const luc_hooks *hooks, uint64_t id) {
+  bool first = luc__roster_find(hooks->roster, number_of(id, true)) != NULL;
+  return number_of(id, first);
 }
 
 luc_module_hook *luc__hook_find(const luc_hooks *hooks, uint64_t id) {
-  for (int i = 0; hooks != NULL && i < hooks->n; i++)
-    if (hooks->items[i]->id == id) return hooks->items[i]->removed ? NULL : hooks->items[i];
-  return NULL;
+  if (hooks == NULL) return NULL;
+  luc_module_hook *hook = luc__roster_find(hooks->roster, find_number(hooks, id));
+  return hook != NULL && !hook->removed ? hook : NULL;
 }
 
 /* ---- every module's hooks ---- */
@@ -85,13 +109,14 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
   luc_hooks **hooks = m != NULL ? &m->hooks : &nn->hooks;
   uint32_t *backward_kind = m != NULL ? &m->backward_kind : &nn->backward_kind;
   LUC_TRY(check_backward_kind(ctx, *backward_kind, like->kind, m == NULL));
-  int n = *hooks != NULL ? (*hooks)->n : 0;
-  int place = (like->flags & LUC_HOOK_PREPEND) != 0 ? 0 : n;
+  LUC_TRY(own_list(ctx, hooks));
   luc_module_hook *hook = luc__alloc(ctx, sizeof *hook);
-  luc_hooks *list = hook != NULL ? relist(ctx, *hooks, n + 1, place, -1) : NULL;
-  if (list == NULL) {
+  if (hook == NULL) return LUC_ERR_MEMORY;
+  uint64_t number = number_of(ctx->next_id + 1, (like->flags & LUC_HOOK_PREPEND) != 0);
+  luc_status status = luc__roster_add(ctx, &(*hooks)->roster, number, hook);
+  if (status != LUC_OK) {
     luc__free(ctx, hook, sizeof *hook);
-    return LUC_ERR_MEMORY;
+    return status;
   }
   *backward_kind |= exclusive_bit(like->kind);
   if (like->kind >= LUC_HOOK_STATE) nn->state_hooks = true;
@@ -100,10 +125,7 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
   hook->removed = false;
   if (hook->origin != NULL) hook->origin->refs++;
   hook->id = ++ctx->next_id;
-  list->items[place] = hook;
-  list->kinds |= 1u << hook->kind;
-  luc__hooks_release(ctx, *hooks);
-  *hooks = list;
+  count_kind(*hooks, hook->kind, 1);
   if (id != NULL) *id = hook->id;
   if (m != NULL)
     luc__module_impure(ctx, m, impurity(hook));
@@ -159,18 +181,16 @@ luc_status luc_module_register_state_hook(luc_context *ctx, luc_module *m, luc_s
 bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
   if (m == NULL && luc__nn_of(ctx) == NULL) return false;
   luc_hooks **hooks = m != NULL ? &m->hooks : &luc__nn_of(ctx)->hooks;
-  luc_hooks *old = *hooks;
-  int place = 0, n = old != NULL ? old->n : 0;
-  while (place < n && old->items[place]->id != id) place++;
-  if (place == n || old->items[place]->removed) return false;
-  luc_module_hook *hook = old->items[place];
+  luc_module_hook *hook = luc__hook_find(*hooks, id);
+  if (hook == NULL) return false;
   hook->removed = true;
   int delta = -impurity(hook);
-  /* Without memory for a shorter list the hook stays in it, marked. */
-  luc_hooks *list = n > 1 ? relist(ctx, old, n - 1, -1, place) : NULL;
-  if (list != NULL || n == 1) {
-    *hooks = list;
-    luc__hooks_release(ctx, old);
+  /* Without memory for a list without it, it stays in the one that calls walk, marked. */
+  bool taken = own_list(ctx, hooks) == LUC_OK;
+  if (taken) {
+    luc__roster_take((*hooks)->roster, find_number(*hooks, id));
+    count_kind(*hooks, hook->kind, -1);
+    luc__hook_release(ctx, hook);
   }
   if (m != NULL)
     luc__module_impure(ctx, m, delta);
@@ -200,13 +220,26 @@ uint32_t luc__hook_kinds(const luc_hook_lists *lists) {
          (lists->list[1] != NULL ? lists->list[1]->kinds : 0);
 }
 
-luc_module_hook *luc__next_hook(const luc_hook_lists *lists, int kind, int *at) {
-  int first = lists->list[0] != NULL ? lists->list[0]->n : 0;
-  int n = first + (lists->list[1] != NULL ? lists->list[1]->n : 0);
-  while (*at < n) {
-    int i = (*at)++;
-    luc_module_hook *hook = i < first ? lists->list[0]->items[i] : lists->list[1]->items[i - first];
-    if (hook->kind == kind) return hook;
+luc_module_hook *luc__next_hook(const luc_hook_lists *lists, int kind, luc_hook_at *at) {
+  for (; at->list < 2; at->list++, at->number = 0) {
+    const luc_hooks *hooks = lists->list[at->list];
+    if (hooks == NULL || !(hooks->kinds >> kind & 1)) continue;
+    luc_module_hook *hook;
+    while ((hook = luc__roster_next(hooks->roster, &at->number)) != NULL)
+      if (hook->kind == kind) return hook;
   }
+  return NULL;
+}
+
+luc_module_hook *luc__own_hook(const luc_module *m, uint64_t *at) {
+  return m->hooks != NULL ? luc__roster_next(m->hooks->roster, at) : NULL;
+}
+
+luc_module_hook *luc__state_hook_next(const luc_module *m, luc_state_event event, uint64_t after,
+                                      uint64_t last) {
+  luc_module_hook *hook;
+  for (uint64_t at = number_of(after, false); (hook = luc__own_hook(m, &at)) != NULL;)
+    if (hook->kind == LUC_HOOK_STATE + event && !hook->removed)
+      return hook->id <= last ? hook : NULL;
   return NULL;
 }

@@ -4,6 +4,7 @@
 #ifndef LUC_MODULE_H
 #define LUC_MODULE_H
 
+#include "base/roster.h"
 #include "nn/class.h"
 
 typedef struct luc_module_hook {
@@ -23,11 +24,13 @@ typedef struct luc_module_hook {
   luc_hook_free_fn free;
   struct luc_module_hook *origin; /* of a copied module's hook: the one that owns ud, else NULL */
 } luc_module_hook;
-/* Immutable: registering and removing make a new list, so a call in progress keeps its own. */
+enum { LUC_HOOK_STATE = LUC_HOOK_KINDS, LUC_ALL_HOOK_KINDS = LUC_HOOK_STATE + LUC_STATE_EVENTS };
+/* Does not change while refs > 1. */
 typedef struct luc_hooks {
-  int refs, n;
+  int refs;
   uint32_t kinds; /* bit k: there may be some of kind k */
-  luc_module_hook *items[];
+  int counts[LUC_ALL_HOOK_KINDS];
+  luc_roster *roster;
 } luc_hooks;
 
 typedef struct luc_parent {
@@ -277,7 +280,7 @@ luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *
 
 /* ---- hooks.c ---- */
 
-enum { LUC_HOOK_STATE = LUC_HOOK_KINDS, LUC_HOOK_CALL_KINDS = (1 << LUC_HOOK_STATE) - 1 };
+enum { LUC_HOOK_CALL_KINDS = (1 << LUC_HOOK_STATE) - 1 };
 /* m NULL: the hook is of every module. */
 luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook *like,
                          uint64_t *id);
@@ -292,14 +295,25 @@ typedef struct luc_hook_lists {
 } luc_hook_lists;
 /* Does a call of m have hooks? */
 static inline bool luc__has_hooks(const luc_nn *nn, const luc_module *m) {
-  return nn->hooks != NULL || (m->hooks != NULL && m->hooks->kinds & LUC_HOOK_CALL_KINDS);
+  return (nn->hooks != NULL && nn->hooks->kinds != 0) ||
+         (m->hooks != NULL && m->hooks->kinds & LUC_HOOK_CALL_KINDS);
 }
 luc_hook_lists luc__hook_lists(luc_context *ctx, const luc_module *m);
 void luc__hook_lists_release(luc_context *ctx, luc_hook_lists *lists);
 /* Bit k: there is a hook of kind k. */
 uint32_t luc__hook_kinds(const luc_hook_lists *lists);
-/* The next hook of a kind after *at (begin at 0), or NULL. */
-luc_module_hook *luc__next_hook(const luc_hook_lists *lists, int kind, int *at);
+/* A place in such lists; zeroed: the beginning. */
+typedef struct luc_hook_at {
+  int list;
+  uint64_t number;
+} luc_hook_at;
+/* The next hook of a kind after *at, or NULL. */
+luc_module_hook *luc__next_hook(const luc_hook_lists *lists, int kind, luc_hook_at *at);
+/* The next of m's own hooks of all kinds after *at (begin at 0), or NULL. */
+luc_module_hook *luc__own_hook(const luc_module *m, uint64_t *at);
+/* The first hook of an event whose id is above `after` and not above `last`, or NULL. */
+luc_module_hook *luc__state_hook_next(const luc_module *m, luc_state_event event, uint64_t after,
+                                      uint64_t last);
 
 /* ---- backward_hooks.c ---- */
 
@@ -324,9 +338,6 @@ luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, in
 
 /* ---- state_hooks.c ---- */
 
-/* The first hook of an event whose id is above `after` and not above `last`, or NULL. */
-luc_module_hook *luc__state_hook_next(const luc_module *m, luc_state_event event, uint64_t after,
-                                      uint64_t last);
 luc_status luc__state_hook_call(luc_context *ctx, luc_module *m, luc_module_hook *hook,
                                 const luc_state_info *info);
 /* Calls m's hooks of info->event that are not the host's. */

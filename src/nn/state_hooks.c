@@ -3,16 +3,6 @@
  * come or go meanwhile do no harm, and those that come wait for the next run. */
 #include "nn/module.h"
 
-luc_module_hook *luc__state_hook_next(const luc_module *m, luc_state_event event, uint64_t after,
-                                      uint64_t last) {
-  for (int i = 0; m->hooks != NULL && i < m->hooks->n; i++) {
-    luc_module_hook *hook = m->hooks->items[i];
-    if (hook->kind == LUC_HOOK_STATE + event && hook->id > after && !hook->removed)
-      return hook->id <= last ? hook : NULL;
-  }
-  return NULL;
-}
-
 luc_status luc__state_hook_call(luc_context *ctx, luc_module *m, luc_module_hook *hook,
                                 const luc_state_info *info) {
   hook->refs++;
@@ -33,13 +23,13 @@ luc_status luc__state_hooks_run(luc_context *ctx, luc_module *m, const luc_state
 
 luc_status luc__state_hooked(luc_context *ctx, luc_module *m, uint32_t events, bool host,
                              bool *found) {
+  const luc_module_hook *hook;
   luc_walk w;
   *found = false;
   if (!luc__nn_of(ctx)->state_hooks) return LUC_OK;
   luc__walk_begin(&w, ctx, m, NULL, LUC_MEMBERS_UNNAMED);
   while (!*found && (m = luc__walk_next(&w)) != NULL)
-    for (int i = 0; m->hooks != NULL && i < m->hooks->n; i++) {
-      const luc_module_hook *hook = m->hooks->items[i];
+    for (uint64_t at = 0; !*found && (hook = luc__own_hook(m, &at)) != NULL;) {
       bool due = (events << LUC_HOOK_STATE & 1u << hook->kind) != 0;
       if (due && hook->host == host && !hook->removed) *found = true;
     }

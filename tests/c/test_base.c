@@ -8,6 +8,7 @@
 
 #include "base/context.h"
 #include "base/map.h"
+#include "base/roster.h"
 #include "cpu/random.h"
 #include "test.h"
 
@@ -404,6 +405,52 @@ TEST("a map that is filled and emptied for ever stays small") {
   }
   CHECK(map.capacity <= 8);
   luc__map_free(ctx, &map);
+}
+
+/* ---- rosters ---- */
+
+enum { MIDDLE = 1000, NUMBERS = 2 * MIDDLE };
+
+/* The roster holds the items that are there, by number, and walks them in order. */
+static void check_roster(const luc_roster *r, char *const *there) {
+  uint64_t at = 0;
+  for (uint64_t i = 0; i < NUMBERS; i++) {
+    CHECK(luc__roster_find(r, i) == there[i]);
+    if (there[i] != NULL) CHECK(luc__roster_next(r, &at) == there[i] && at == i);
+  }
+  CHECK(luc__roster_next(r, &at) == NULL);
+}
+
+TEST("a roster keeps its order through additions at both ends and removals") {
+  luc_roster *r = NULL;
+  char items[NUMBERS], *there[NUMBERS] = {0};
+  uint64_t low = MIDDLE, high = MIDDLE;
+  luc_manual_seed(ctx, 0);
+  for (int i = 0; i < 1400; i++) {
+    uint64_t number = i % 3 == 0 ? --low : ++high;
+    CHECK_OK(luc__roster_add(ctx, &r, number, there[number] = &items[number]));
+    uint64_t leaves = luc__random_u32(&ctx->rng) % NUMBERS;
+    CHECK(luc__roster_take(r, leaves) == there[leaves]);
+    there[leaves] = NULL;
+    if (i % 50 == 0) check_roster(r, there);
+  }
+  luc_roster *copy = luc__roster_copy(ctx, r);
+  for (uint64_t at = 0; luc__roster_next(r, &at) != NULL;) CHECK(luc__roster_take(r, at) != NULL);
+  CHECK(r->count == 0 && luc__roster_take(r, low) == NULL);
+  check_roster(copy, there);
+  luc__roster_free(ctx, r);
+  luc__roster_free(ctx, copy);
+}
+
+TEST("a roster that is filled and emptied for ever stays small") {
+  luc_roster *r = NULL;
+  char item;
+  for (uint64_t i = 1; i < 10000; i++) {
+    CHECK_OK(luc__roster_add(ctx, &r, i, &item));
+    if (i > 2) CHECK(luc__roster_take(r, i - 2) == &item);
+  }
+  CHECK(r->capacity <= 16);
+  luc__roster_free(ctx, r);
 }
 
 /* ---- random numbers ---- */

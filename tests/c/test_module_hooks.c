@@ -166,3 +166,75 @@ done:
 TEST("refused allocations leave nothing behind, with backward hooks") {
   test_sweep(scenario, NULL, 1);
 }
+
+/* ---- hooks that come and go while hooks run ---- */
+
+enum { CROWD = 40 };
+
+typedef struct crowd {
+  uint64_t ids[CROWD];
+  int calls, freed, added;
+} crowd;
+
+static luc_status count_call(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                             int nargs, luc_outputs *out) {
+  (void)ctx, (void)m, (void)args, (void)nargs, (void)out;
+  ((crowd *)ud)->calls++;
+  return LUC_OK;
+}
+
+static void count_freed(luc_context *ctx, void *ud) {
+  (void)ctx;
+  ((crowd *)ud)->freed++;
+}
+
+static luc_status join(luc_context *ctx, luc_module *m, crowd *c, luc_forward_hook_fn fn) {
+  int flags = c->added % 2 ? LUC_HOOK_PREPEND : 0;
+  uint64_t *id = &c->ids[c->added];
+  LUC_TRY(luc_module_register_forward_hook(ctx, m, fn, c, count_freed, flags, id));
+  c->added++;
+  return LUC_OK;
+}
+
+/* Every other hook leaves, this one too, and as many as there is room for join. */
+static luc_status churn(luc_context *ctx, void *ud, luc_module *m, const luc_value *args, int nargs,
+                        luc_outputs *out) {
+  crowd *c = ud;
+  (void)args, (void)nargs, (void)out;
+  c->calls++;
+  for (int i = 0; i < CROWD / 2; i += 2) CHECK(luc_module_remove_hook(ctx, m, c->ids[i]));
+  while (c->added < CROWD) LUC_TRY(join(ctx, m, c, count_call));
+  return LUC_OK;
+}
+
+static luc_status crowd_scenario(luc_context *ctx, void *arg) {
+  crowd c = {0};
+  luc_module *m = NULL;
+  luc_tensor *x = NULL, *y = NULL;
+  luc_status status = LUC_OK;
+  bool refused = arg != NULL;
+  LUC_GO(luc_module_new(ctx, "Tanh", NULL, 0, &m));
+  LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT32, 1, (const int64_t[]){2}, &x));
+  LUC_GO(luc__fill(ctx, x, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}));
+  LUC_GO(join(ctx, m, &c, churn));
+  while (c.added < CROWD / 2) LUC_GO(join(ctx, m, &c, count_call));
+  LUC_GO(luc_module_call1(ctx, m, x, &y));
+  CHECK_EQ(c.calls, 1 + CROWD / 4); /* those put first ran before it did */
+  CHECK(c.freed == CROWD / 4 || (refused && c.freed < CROWD / 4)); /* others stay, marked */
+  LUC_RELEASE(ctx, y);
+  c.calls = 0;
+  y = NULL;
+  LUC_GO(luc_module_call1(ctx, m, x, &y));
+  CHECK_EQ(c.calls, CROWD * 3 / 4);
+done:
+  LUC_RELEASE(ctx, x, y);
+  luc_module_release(ctx, m);
+  CHECK_EQ(c.freed, c.added);
+  return status;
+}
+
+TEST("hooks may come and go while hooks run, also when memory is refused") {
+  bool refused = true;
+  CHECK_OK(crowd_scenario(ctx, NULL));
+  test_sweep(crowd_scenario, &refused, 1);
+}
