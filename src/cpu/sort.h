@@ -1,4 +1,4 @@
-/* Sorting and searching. Elements become unsigned keys whose order is PyTorch's (a NaN is the
+/* Sorting. Elements become unsigned keys whose order is PyTorch's (a NaN is the
  * largest, zeros are equal), so that one stable sort serves every dtype. */
 #ifndef LUC_SORT_H
 #define LUC_SORT_H
@@ -45,17 +45,5 @@ luc_status luc__distinct_rows(luc_context *ctx, luc_dtype dtype, const void *x, 
  * order, and counts have room for one more than there can be. */
 int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,
                            int64_t *values, int64_t *inverse, int64_t *counts);
-
-/* For each of n values, the place in its sorted row of m bounds before which it would go (right:
- * after equal ones), counted from `first`. One row for all values, or one per `per_row` values. All
- * of one dtype. */
-typedef struct luc_search_job {
-  luc_dtype dtype;
-  const void *bounds, *values;
-  int64_t m, n, per_row, first;
-  bool right;
-  int64_t *out;
-} luc_search_job;
-luc_status luc__search(luc_context *ctx, const luc_search_job *job);
 
 #endif

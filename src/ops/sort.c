@@ -1,4 +1,5 @@
 /* Sorting and searching: sort, topk, median, mode, unique, searchsorted, bincount. */
+#include "cpu/search.h"
 #include "cpu/sort.h"
 
 #include <string.h>
