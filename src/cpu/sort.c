@@ -116,19 +116,39 @@ static int64_t mode_place(const uint64_t *keys, int64_t step, int64_t n) {
 /* Elements of a line, of width T, at the places. */
 #define TAKE(T)                                                                                    \
   for (int64_t k = 0; k < kept; k++)                                                               \
-    ((T *)values)[to + k * job->inner] = ((const T *)from->x)[first + at[k * step] * from->inner]; \
+    ((T *)values)[to + k * inner] = ((const T *)x)[first + at[k * step] * apart];                  \
   break
+
+/* Where the ends of a stretch are equal, so is all of it. */
+static void take_bytes(const uint8_t *x, const int64_t *at, int64_t n, uint8_t *values) {
+  enum { RUN = 64 };
+  int64_t k = 0;
+  for (; k + RUN <= n; k += RUN) {
+    if (x[at[k]] == x[at[k + RUN - 1]])
+      memset(values + k, x[at[k]], RUN);
+    else
+      for (int64_t i = k; i < k + RUN; i++) values[i] = x[at[i]];
+  }
+  for (; k < n; k++) values[k] = x[at[k]];
+}
 
 /* Writes, from element `to` on, the `kept` elements whose places are `step` apart in `at`, in the
  * line of `from` that begins at `first`. */
 static void write_line(const luc_sort_job *job, const int64_t *at, int64_t step, int64_t to,
                        int64_t kept, const luc_sort_job *from, int64_t first) {
+  const int64_t inner = job->inner, apart = from->inner;
+  const void *x = from->x;
   void *values = job->values;
-  for (int64_t k = 0; job->indices && k < kept; k++)
-    job->indices[to + k * job->inner] = at[k * step];
+  int64_t *indices = job->indices ? job->indices + to : NULL;
+  for (int64_t k = 0; indices && at != indices && k < kept; k++) indices[k * inner] = at[k * step];
   if (!values) return;
   switch (luc__dtype_size(job->dtype)) {
-  case 1: TAKE(uint8_t);
+  case 1:
+    if (step == 1 && inner == 1 && apart == 1) {
+      take_bytes((const uint8_t *)x + first, at, kept, (uint8_t *)values + to);
+      return;
+    }
+    TAKE(uint8_t);
   case 2: TAKE(uint16_t);
   case 4: TAKE(uint32_t);
   default: TAKE(uint64_t);
@@ -173,23 +193,6 @@ static void fill_pairs(const sort_lines *s, int64_t first, pair *p) {
   }
 }
 
-/* The same in order, for dtypes of one byte. */
-static void fill_sorted(const sort_lines *s, int64_t first, pair *p) {
-  int64_t places[256] = {0};
-  uint64_t keys[STRIP];
-  for (int fills = 0; fills < 2; fills++) {
-    for (int64_t i = 0, m; i < s->job->n; i += m) {
-      m = luc__min64(s->job->n - i, STRIP);
-      line_keys(s, first, i, m, keys);
-      for (int64_t k = 0; k < m; k++) {
-        const int64_t at = places[keys[k] & 255]++;
-        if (fills) p[at] = (pair){keys[k], i + k};
-      }
-    }
-    if (!fills) to_places(places);
-  }
-}
-
 /* Integers about 0 differ in all of their bytes, but not once they count from the least of them. */
 static void count_from_least(pair *p, int64_t n) {
   uint64_t least = p[0].key, most = least;
@@ -199,6 +202,117 @@ static void count_from_least(pair *p, int64_t n) {
   }
   if ((least ^ most) >> 8 <= most - least) return;
   for (int64_t i = 0; i < n; i++) p[i].key -= least;
+}
+
+/* How far apart the keys of a line may be; *least: from where on. Only integers that may be near
+ * each other are looked at. */
+static uint64_t key_range(const sort_lines *s, int64_t first, uint64_t *least) {
+  const luc_dtype dtype = s->job->dtype;
+  uint64_t keys[STRIP], low = UINT64_MAX, high = 0;
+  if (dtype == LUC_FLOAT64) return UINT64_MAX;
+  if (dtype != LUC_INT32 && dtype != LUC_INT64) {
+    const int unused = luc__dtype_is_float(dtype) ? 32 : 64 - 8 * (int)luc__dtype_size(dtype);
+    *least = s->job->descending ? ~(UINT64_MAX >> unused) : 0;
+    return UINT64_MAX >> unused;
+  }
+  for (int64_t i = 0, m; i < s->job->n; i += m) {
+    m = luc__min64(s->job->n - i, STRIP);
+    line_keys(s, first, i, m, keys);
+    for (int64_t k = 0; k < m; k++) {
+      low = keys[k] < low ? keys[k] : low;
+      high = keys[k] > high ? keys[k] : high;
+    }
+  }
+  *least = low;
+  return high - low;
+}
+
+static inline __attribute__((always_inline)) void count(const uint64_t *keys, int64_t n,
+                                                        int64_t counts[8][256], const int bytes) {
+  for (int64_t k = 0; k < n; k++)
+#pragma GCC unroll 8
+    for (int b = 0; b < bytes; b++) counts[b][keys[k] >> 8 * b & 255]++;
+}
+
+/* How many keys, from the least on, have which bytes. */
+static void count_bytes(const sort_lines *s, int64_t first, uint64_t least, int bytes,
+                        int64_t counts[8][256]) {
+  uint64_t keys[STRIP];
+  memset(counts, 0, (size_t)(bytes > 4 ? 8 : bytes > 2 ? 4 : bytes) * sizeof *counts);
+  for (int64_t i = 0, m; i < s->job->n; i += m) {
+    m = luc__min64(s->job->n - i, STRIP);
+    line_keys(s, first, i, m, keys);
+    for (int64_t k = 0; k < m; k++) keys[k] -= least;
+    if (bytes == 1)
+      count(keys, m, counts, 1);
+    else if (bytes == 2)
+      count(keys, m, counts, 2);
+    else if (bytes <= 4)
+      count(keys, m, counts, 4);
+    else
+      count(keys, m, counts, 8);
+  }
+}
+
+/* Keys, from the least on, above their places in words, in order of the lowest byte. */
+static void fill_words(const sort_lines *s, int64_t first, uint64_t least, int bits, uint64_t kept,
+                       int64_t places[256], uint64_t *words) {
+  uint64_t keys[STRIP];
+  for (int64_t i = 0, m; i < s->job->n; i += m) {
+    m = luc__min64(s->job->n - i, STRIP);
+    line_keys(s, first, i, m, keys);
+    for (int64_t k = 0; k < m; k++) {
+      const uint64_t key = keys[k] - least;
+      words[places[key & 255]++] = (key << bits | (uint64_t)(i + k)) & kept;
+    }
+  }
+}
+
+/* Keys above places, in words, byte after byte of the keys, which are counted beforehand. The last
+ * leaves places alone, where they are wanted if that can be, but of the mode, which stands first.
+ * NULL: words have no room for both. */
+static const int64_t *sort_words(const sort_lines *s, int64_t first, uint64_t *words) {
+  const int64_t n = s->job->n;
+  const bool mode = s->job->pick == LUC_PICK_MODE;
+  const int bits = 64 - __builtin_clzll((uint64_t)n);
+  uint64_t *from = words, *to = words + n, least;
+  uint64_t *wanted = NULL;
+  int64_t counts[8][256];
+  const uint64_t range = key_range(s, first, &least), place = ~(UINT64_MAX << bits);
+  const int bytes = (63 - __builtin_clzll(range | 1)) / 8 + 1;
+  if (range >> (64 - bits)) return NULL;
+  if (n > GRAIN && s->job->inner == 1 && s->job->indices && s->kept == n)
+    wanted = (uint64_t *)s->job->indices + first;
+  count_bytes(s, first, least, bytes, counts);
+  for (int b = 0; b < bytes; b++) to_places(counts[b]);
+  if (bytes == 1 && wanted) from = wanted;
+  fill_words(s, first, least, bits, bytes > 1 || mode ? UINT64_MAX : place, counts[0], from);
+  for (int b = 1; b < bytes; b++) {
+    const int shift = bits + 8 * b;
+    const uint64_t kept = b < bytes - 1 || mode ? UINT64_MAX : place;
+    int64_t *places = counts[b];
+    if (b == bytes - 1 && wanted) to = wanted;
+    for (int64_t i = 0; i < n; i++) to[places[from[i] >> shift & 255]++] = from[i] & kept;
+    uint64_t *t = from;
+    from = to;
+    to = t;
+  }
+  if (!mode) return (int64_t *)from;
+  for (int64_t i = 0; i < n; i++) to[i] = from[i] >> bits;
+  to[0] = from[mode_place(to, 1, n)] & place;
+  return (int64_t *)to;
+}
+
+/* The places of a line in order, or of its mode, *step apart. */
+static const int64_t *sort_line(const sort_lines *s, int64_t first, pair *p, int64_t *step) {
+  const int64_t n = s->job->n, few = luc__dtype_size(s->job->dtype) > 1 ? SOME : SMALL;
+  const int64_t *words = n > few ? sort_words(s, first, &p->key) : NULL;
+  *step = words ? 1 : PAIR;
+  if (words) return words;
+  fill_pairs(s, first, p);
+  if (!luc__dtype_is_float(s->job->dtype)) count_from_least(p, n);
+  p = sort_pairs(p, p + n, n);
+  return &p[s->job->pick == LUC_PICK_MODE ? mode_place(&p->key, PAIR, n) : 0].at;
 }
 
 /* Between which keys those of ranks [a, b) of a long line may be expected, by a sample of it. */
@@ -347,37 +461,31 @@ static int64_t count_nan(const sort_lines *s, int64_t first, int64_t *place) {
   return count;
 }
 
-/* What is to be kept of the line that begins at `first`; p: scratch of 2 n pairs. */
-static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
+/* The places of what is kept of the line that begins at `first`, *step apart; p: scratch of 2 n
+ * pairs. */
+static const int64_t *pick(const sort_lines *s, int64_t first, pair *p, int64_t *step) {
   const luc_sort_job *job = s->job;
   int64_t n = job->n, a = job->pick == LUC_PICK_KTH ? job->keep : 0;
+  *step = PAIR;
   if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < n) {
     take_first(s, first, s->kept, p);
-    return p;
+    return &p->at;
   }
   if (job->pick == LUC_PICK_MEDIAN || job->pick == LUC_PICK_NANMEDIAN) {
     int64_t nan, count = count_nan(s, first, &nan);
     bool skips = job->pick == LUC_PICK_NANMEDIAN && count < n;
     p->at = nan;
-    if (count > 0 && !skips) return p;
+    if (count > 0 && !skips) return &p->at;
     a = (n - count - 1) / 2;
   }
-  if (job->pick != LUC_PICK_MODE && s->kept == 1) return select_rank(s, first, a, p);
-  if (job->pick != LUC_PICK_MODE && n >= LONG && s->kept <= n / 4) {
+  if (job->pick == LUC_PICK_MODE) return sort_line(s, first, p, step);
+  if (s->kept == 1) return &select_rank(s, first, a, p)->at;
+  if (n >= LONG && s->kept <= n / 4) {
     const pair *found = select_ranks(s, first, a, a + s->kept, p);
-    if (found) return found;
+    if (found) return &found->at;
   }
-  if (job->pick == LUC_PICK_FIRST && n >= SOME && s->kept <= n / 2)
-    return select_first(s, first, p);
-  if (luc__dtype_size(job->dtype) == 1 && n > SMALL) {
-    fill_sorted(s, first, p);
-  } else {
-    fill_pairs(s, first, p);
-    if (!luc__dtype_is_float(job->dtype)) count_from_least(p, n);
-    p = sort_pairs(p, p + n, n);
-  }
-  if (job->pick == LUC_PICK_MODE) return p + mode_place(&p->key, PAIR, n);
-  return p + a;
+  if (n >= SOME && s->kept <= n / 2) return &select_first(s, first, p)->at;
+  return sort_line(s, first, p, step);
 }
 
 /* Lines that lie beside each other are turned, so that each lies in a row. */
@@ -387,13 +495,15 @@ static void sort_turned(const sort_lines *s, int64_t to, int64_t m, int64_t firs
   luc_sort_job turned = *s->job;
   sort_lines rows = *s;
   turned.x = tile;
+  turned.indices = NULL;
   turned.inner = 1;
   rows.job = &turned;
   s->transpose(tile, s->pitch * (int64_t)size, (const char *)s->job->x + (size_t)first * size,
                s->job->inner * (int64_t)size, m, s->job->n, false);
-  for (int64_t i = 0; i < m; i++)
-    write_line(s->job, &pick(&rows, i * s->pitch, p)->at, PAIR, to + i, s->kept, &turned,
-               i * s->pitch);
+  for (int64_t i = 0, step; i < m; i++) {
+    const int64_t *at = pick(&rows, i * s->pitch, p, &step);
+    write_line(s->job, at, step, to + i, s->kept, &turned, i * s->pitch);
+  }
 }
 
 /* Up to which place a line is to be sorted: all of it where NaN or runs are counted. */
@@ -450,10 +560,13 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
       const int64_t beside = line % job->inner, before = line - beside;
       const int64_t first = before * job->n + beside, to = before * s->kept + beside;
       m = luc__min64(luc__min64(job->inner - beside, last - line), s->together);
-      if (m > 1)
+      if (m > 1) {
         sort_turned(s, to, m, first, p);
-      else
-        write_line(job, &pick(s, first, p)->at, PAIR, to, s->kept, job, first);
+        continue;
+      }
+      int64_t step;
+      const int64_t *at = pick(s, first, p, &step);
+      write_line(job, at, step, to, s->kept, job, first);
     }
   }
 }

@@ -258,3 +258,33 @@ describe("integers about zero", function()
       (ends:sort())[{ { 1, -1, 40 } }]:tolist())
   end)
 end)
+
+-- Keys go above their places in words where both have room, beside them where they have not.
+describe("a sort", function()
+  local function check(x, d, descending)
+    local n = x:size(d)
+    local v, at = x:sort { dim = d, descending = descending, stable = true }
+    assert.is_true(x:gather(d, at):equal(v))
+    local a, b = v:narrow(d, 1, n - 1), v:narrow(d, 2, n - 1)
+    local further = at:narrow(d, 2, n - 1):gt(at:narrow(d, 1, n - 1))
+    local apart = descending and a:gt(b) or a:lt(b)
+    assert.is_true(apart:logical_or(a:eq(b):logical_and(further)):all():item())
+    local _, first = x:topk(n - 2, d, descending)
+    assert.is_true(first:equal(at:narrow(d, 1, n - 2)))
+  end
+
+  it("of any dtype keeps equal ones in order", function()
+    for _, n in ipairs { 33, 127, 129, 255, 256, 300, 20000 } do
+      for _, reach in ipairs { 1, 100, 2 ^ 15, 2 ^ 31, 2 ^ 50, 2 ^ 62 } do
+        local x = lucerna.randint(-(reach // 1 | 0), reach // 1 | 0, { 2, n })
+        for _, dtype in ipairs { "uint8", "int8", "int16", "int32", "int64", "bool", "float32",
+          "float64", "float16", "bfloat16" } do
+          local y = x:to(lucerna[dtype])
+          check(y, 2, false)
+          check(y, 2, true)
+          check(y:t():contiguous(), 1, n % 2 == 0)
+        end
+      end
+    end
+  end)
+end)
