@@ -125,7 +125,7 @@ static bool exclusive(const luc_run *run, const luc_tensor *sum) {
 
 bool luc__gout_is_spare(const luc_backward *b) {
   const luc_run *run = b->node->task ? b->node->task->run : NULL;
-  return run && !b->node->hooks && exclusive(run, b->gout[0]);
+  return run && !b->node->hooks && !b->node->retained && exclusive(run, b->gout[0]);
 }
 
 /* sum += g, in place. Of tables with a few rows each only those are added. */
@@ -254,6 +254,7 @@ static luc_status run_task(luc_run *run, luc_task *task) {
   /* As in PyTorch, an input that others come from is given before its hooks run. */
   if (run->captured && wanted) capture_grads(run, task);
   if (node->hooks) LUC_GO(luc__grad_hooks_run(ctx, &node->hooks, task->grad));
+  if (node->retained) LUC_GO(luc__grads_retain(ctx, node, task->grad));
   if (run->captured && !wanted) capture_grads(run, task);
   if (!wanted) goto done;
   LUC_GO(luc__node_hooks_run_before(ctx, node, task->grad));

@@ -4,21 +4,20 @@
 #ifndef LUC_GRAPH_H
 #define LUC_GRAPH_H
 
+#include "base/roster.h"
 #include "lucerna/autograd.h"
 #include "ops/op.h"
 
 /* When a hook runs. */
 enum {
   LUC_HOOK_ON_GRAD,        /* a tensor's gradient is complete; it may be replaced */
-  LUC_HOOK_RETAINS,        /* the same, to keep it (retain_grad); calls no function */
   LUC_HOOK_ON_ACCUMULATED, /* a leaf's gradient was added to leaf.grad */
   LUC_HOOK_ON_NODE,        /* a node has run */
   LUC_HOOK_BEFORE_NODE     /* a node is about to run */
 };
 
+/* A roster holds them by id. */
 typedef struct luc_hook {
-  struct luc_hook *next;
-  uint64_t id;
   uint32_t index; /* result of the node it watches */
   int kind;
   union {
@@ -26,7 +25,7 @@ typedef struct luc_hook {
     luc_accumulate_hook_fn accumulated;
     luc_node_hook_fn node;
   } call;
-  void *ud; /* retain_grad: the luc_meta, not owned */
+  void *ud;
   luc_ud_free_fn free;
 } luc_hook;
 
@@ -43,10 +42,11 @@ struct luc_meta {
   uint32_t view_version;
   luc_tensor *base;  /* of a view: the tensor whose storage it sees; node is valid while the storage
                         is at view_version */
-  luc_hook *hooks;   /* of leaves */
+  luc_roster *hooks; /* of leaves */
   uint8_t made;      /* of a view: LUC_VIEW_* */
-  bool retains_grad; /* one of the hooks of node points to this meta (LUC_HOOK_RETAINS) */
-  luc_task *task;    /* of leaves */
+  bool retains_grad; /* it is in its node's list `retained` */
+  luc_meta *next_retained;
+  luc_task *task; /* of leaves */
 };
 
 typedef struct luc_edge {
@@ -70,7 +70,8 @@ struct luc_node {
   uint64_t seq;
   luc_task *task;
   luc_node *waiting; /* the next in the list of nodes that are still to be packed */
-  luc_hook *hooks;
+  luc_roster *hooks;
+  luc_meta *retained;   /* of results whose gradients are kept (retain_grad) */
   luc_edge *edges;      /* nslots + nlist */
   luc_value *args;      /* nslots; saved tensors are owned */
   luc_tensor **results; /* nresults; saved ones are aliases outside the graph */
@@ -123,13 +124,16 @@ luc_status luc__conform(luc_context *ctx, luc_tensor **g, const luc_edge *edge);
 
 /* ---- hooks.c ---- */
 
-void luc__hooks_free(luc_context *ctx, luc_hook *hooks);
-/* Takes the retain_grad hook that points to meta off its node; NULL if there is none. */
-luc_hook *luc__retain_hook_unlink(luc_meta *meta);
+void luc__hooks_free(luc_context *ctx, luc_roster **hooks);
+/* Puts meta among those for which its node keeps gradients, or takes it out: was it there? */
+void luc__retain_in(luc_meta *meta);
+bool luc__retain_out(luc_meta *meta);
 /* Frees the hooks that run with the node: it never will again. */
 void luc__node_hooks_drop(luc_context *ctx, luc_node *node);
-/* Runs the hooks on gradients, each of which may replace one, then those of retain_grad. */
-luc_status luc__grad_hooks_run(luc_context *ctx, luc_hook *const *list, luc_tensor **grads);
+/* Runs the hooks on gradients, each of which may replace one. */
+luc_status luc__grad_hooks_run(luc_context *ctx, luc_roster *const *hooks, luc_tensor **grads);
+/* Keeps those that retain_grad asked for. */
+luc_status luc__grads_retain(luc_context *ctx, const luc_node *node, luc_tensor *const *grads);
 luc_status luc__accumulate_hooks_run(luc_context *ctx, luc_tensor *leaf);
 /* Adds a hook that runs after the node and may replace the gradients of its inputs; or before it,
  * then those of its results. */

@@ -1,14 +1,17 @@
 /* Hooks on gradients: lists on leaves and nodes, how they grow, shrink and run. */
 #include "autograd/graph.h"
 
-static luc_status add_to(luc_context *ctx, luc_hook **list, const luc_hook *hook, uint64_t *id) {
+static luc_status add_to(luc_context *ctx, luc_roster **hooks, const luc_hook *hook, uint64_t *id) {
   luc_hook *added = luc__alloc(ctx, sizeof *added);
   if (!added) return LUC_ERR_MEMORY;
   *added = *hook;
-  added->id = ++ctx->next_id;
-  added->next = *list;
-  *list = added;
-  if (id) *id = added->id;
+  luc_status status = luc__roster_add(ctx, hooks, ctx->next_id + 1, added);
+  if (status != LUC_OK) {
+    luc__free(ctx, added, sizeof *added);
+    return status;
+  }
+  ctx->next_id++;
+  if (id) *id = ctx->next_id;
   return LUC_OK;
 }
 
@@ -56,29 +59,25 @@ luc_status luc__node_hook_add(luc_context *ctx, luc_node *node, bool before, luc
   return add_to(ctx, &node->hooks, &hook, id);
 }
 
-/* Takes the hook at *link off its list. */
-static luc_hook *unlink(luc_hook **link) {
-  luc_hook *hook = *link;
-  *link = hook->next;
-  hook->next = NULL;
-  return hook;
+static void hook_free(luc_context *ctx, luc_hook *hook) {
+  if (hook->free) hook->free(ctx, hook->ud);
+  luc__free(ctx, hook, sizeof *hook);
 }
 
-static bool remove_from(luc_context *ctx, luc_hook **link, uint64_t id) {
-  while (*link && (*link)->id != id) link = &(*link)->next;
-  if (!*link) return false;
-  luc__hooks_free(ctx, unlink(link));
-  return true;
+static bool remove_from(luc_context *ctx, luc_roster *hooks, uint64_t id) {
+  luc_hook *hook = luc__roster_take(hooks, id);
+  if (hook) hook_free(ctx, hook);
+  return hook != NULL;
 }
 
 bool luc_tensor_remove_hook(luc_context *ctx, luc_tensor *t, uint64_t id) {
   if (!t || !t->meta) return false;
-  if (remove_from(ctx, &t->meta->hooks, id)) return true;
-  return t->meta->node && remove_from(ctx, &t->meta->node->hooks, id);
+  if (remove_from(ctx, t->meta->hooks, id)) return true;
+  return t->meta->node && remove_from(ctx, t->meta->node->hooks, id);
 }
 
 bool luc__node_hook_remove(luc_context *ctx, luc_node *node, uint64_t id) {
-  return remove_from(ctx, &node->hooks, id);
+  return remove_from(ctx, node->hooks, id);
 }
 
 luc_status luc_tensor_retain_grad(luc_context *ctx, luc_tensor *t) {
@@ -86,34 +85,38 @@ luc_status luc_tensor_retain_grad(luc_context *ctx, luc_tensor *t) {
   LUC_CHECK(ctx, luc__requires_grad(t), LUC_ERR_STATE,
             "retain_grad: can't retain_grad on a tensor that has requires_grad=false");
   if (luc_tensor_is_leaf(t) || t->meta->retains_grad) return LUC_OK;
-  luc_hook hook = {.kind = LUC_HOOK_RETAINS, .ud = t->meta};
-  LUC_TRY(add_hook(ctx, t, &hook, NULL));
-  t->meta->retains_grad = true;
+  if (t->meta->base) LUC_TRY(luc__view_refresh(ctx, t));
+  luc__retain_in(t->meta);
   return LUC_OK;
 }
 
-luc_hook *luc__retain_hook_unlink(luc_meta *meta) {
-  luc_hook **link = &meta->node->hooks;
-  while (*link && ((*link)->kind != LUC_HOOK_RETAINS || (*link)->ud != meta)) link = &(*link)->next;
-  return *link ? unlink(link) : NULL;
+void luc__retain_in(luc_meta *meta) {
+  meta->retains_grad = true;
+  meta->next_retained = meta->node->retained;
+  meta->node->retained = meta;
 }
 
-void luc__hooks_free(luc_context *ctx, luc_hook *hooks) {
-  while (hooks) {
-    luc_hook *next = hooks->next;
-    if (hooks->free) hooks->free(ctx, hooks->ud);
-    luc__free(ctx, hooks, sizeof *hooks);
-    hooks = next;
-  }
+bool luc__retain_out(luc_meta *meta) {
+  if (!meta->retains_grad) return false;
+  luc_meta **link = &meta->node->retained;
+  while (*link != meta) link = &(*link)->next_retained;
+  *link = meta->next_retained;
+  meta->retains_grad = false;
+  return true;
+}
+
+void luc__hooks_free(luc_context *ctx, luc_roster **hooks) {
+  luc_roster *gone = *hooks;
+  luc_hook *hook;
+  *hooks = NULL; /* freeing them may remove others */
+  for (uint64_t id = 0; (hook = luc__roster_next(gone, &id));) hook_free(ctx, hook);
+  luc__roster_free(ctx, gone);
 }
 
 void luc__node_hooks_drop(luc_context *ctx, luc_node *node) {
-  for (luc_hook **link = &node->hooks; *link;) {
-    bool drop = (*link)->kind >= LUC_HOOK_ON_NODE;
-    if (drop) luc__hooks_free(ctx, unlink(link));
-    link = drop ? &node->hooks
-                : &(*link)->next; /* from the start: freeing it may have removed others */
-  }
+  const luc_hook *hook;
+  for (uint64_t id = 0; (hook = luc__roster_next(node->hooks, &id));)
+    if (hook->kind >= LUC_HOOK_ON_NODE) remove_from(ctx, node->hooks, id);
 }
 
 /* ---- running them ---- */
@@ -138,29 +141,29 @@ static luc_status run_hook(luc_context *ctx, const luc_hook *hook, luc_tensor **
   return LUC_OK;
 }
 
-/* The first hook of this kind after the one with id `seen`, up to the one with id `last`. Hooks are
- * found anew by their ids, so that one may remove itself or others, or add more, which run from the
- * next pass on. */
-static const luc_hook *next_hook(const luc_hook *list, int kind, uint64_t seen, uint64_t last) {
-  const luc_hook *next = NULL;
-  for (const luc_hook *h = list; h; h = h->next)
-    if (h->kind == kind && h->id > seen && h->id <= last && (!next || h->id < next->id)) next = h;
-  return next;
+/* The next hook of this kind after *id, up to the one with id `last`. Hooks are found anew by their
+ * ids, so that one may remove itself or others, or add more, which run from the next pass on. */
+static const luc_hook *next_hook(const luc_roster *hooks, int kind, uint64_t *id, uint64_t last) {
+  const luc_hook *hook;
+  while ((hook = luc__roster_next(hooks, id)) && *id <= last)
+    if (hook->kind == kind) return hook;
+  return NULL;
 }
 
-luc_status luc__grad_hooks_run(luc_context *ctx, luc_hook *const *list, luc_tensor **grads) {
-  uint64_t last = ctx->next_id, seen = 0;
+luc_status luc__grad_hooks_run(luc_context *ctx, luc_roster *const *hooks, luc_tensor **grads) {
+  uint64_t last = ctx->next_id, id = 0;
   const luc_hook *hook;
-  while ((hook = next_hook(*list, LUC_HOOK_ON_GRAD, seen, last))) {
-    seen = hook->id;
+  while ((hook = next_hook(*hooks, LUC_HOOK_ON_GRAD, &id, last)))
     if (grads[hook->index]) LUC_TRY(run_hook(ctx, hook, &grads[hook->index]));
-  }
-  for (const luc_hook *h = *list; h; h = h->next) {
-    if (h->kind != LUC_HOOK_RETAINS || !grads[h->index]) continue;
-    luc_meta *meta = h->ud;
-    luc_tensor *sum; /* its own: it may be written */
-    LUC_TRY(meta->grad ? luc__binary(ctx, LUC_OP_add, meta->grad, grads[h->index], &sum)
-                       : luc__unary(ctx, LUC_OP_clone, grads[h->index], &sum));
+  return LUC_OK;
+}
+
+luc_status luc__grads_retain(luc_context *ctx, const luc_node *node, luc_tensor *const *grads) {
+  for (luc_meta *meta = node->retained; meta; meta = meta->next_retained) {
+    luc_tensor *grad = grads[meta->index], *sum; /* its own: it may be written */
+    if (!grad) continue;
+    LUC_TRY(meta->grad ? luc__binary(ctx, LUC_OP_add, meta->grad, grad, &sum)
+                       : luc__unary(ctx, LUC_OP_clone, grad, &sum));
     luc_tensor_release(ctx, meta->grad);
     meta->grad = sum;
   }
@@ -168,22 +171,18 @@ luc_status luc__grad_hooks_run(luc_context *ctx, luc_hook *const *list, luc_tens
 }
 
 luc_status luc__accumulate_hooks_run(luc_context *ctx, luc_tensor *leaf) {
-  uint64_t last = ctx->next_id, seen = 0;
+  uint64_t last = ctx->next_id, id = 0;
   const luc_hook *hook;
-  while ((hook = next_hook(leaf->meta->hooks, LUC_HOOK_ON_ACCUMULATED, seen, last))) {
-    seen = hook->id;
+  while ((hook = next_hook(leaf->meta->hooks, LUC_HOOK_ON_ACCUMULATED, &id, last)))
     LUC_TRY(hook->call.accumulated(ctx, hook->ud, leaf));
-  }
   return LUC_OK;
 }
 
 luc_status luc__node_hooks_run_before(luc_context *ctx, luc_node *node, luc_tensor **gout) {
-  uint64_t last = ctx->next_id, seen = 0;
+  uint64_t last = ctx->next_id, id = 0;
   const luc_hook *hook;
-  while ((hook = next_hook(node->hooks, LUC_HOOK_BEFORE_NODE, seen, last))) {
-    seen = hook->id;
+  while ((hook = next_hook(node->hooks, LUC_HOOK_BEFORE_NODE, &id, last)))
     LUC_TRY(hook->call.node(ctx, hook->ud, NULL, 0, gout, node->nresults));
-  }
   return LUC_OK;
 }
 
@@ -196,9 +195,9 @@ static bool is_tensor(luc_context *ctx, const luc_node *node, int i) {
 
 luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
                                luc_tensor **gin) {
-  uint64_t last = ctx->next_id, seen = 0;
+  uint64_t last = ctx->next_id, id = 0;
   int n = node->nslots + node->nlist, k = 0;
-  const luc_hook *hook = next_hook(node->hooks, LUC_HOOK_ON_NODE, seen, last);
+  const luc_hook *hook = next_hook(node->hooks, LUC_HOOK_ON_NODE, &id, last);
   if (!hook) return LUC_OK;
   size_t size = (size_t)n * sizeof *gin;
   luc_tensor **tensors =
@@ -207,8 +206,7 @@ luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *con
   if (!tensors) return LUC_ERR_MEMORY;
   for (int i = 0; i < n; i++)
     if (gin[i] && node->edges[i].to) LUC_GO(luc__conform(ctx, &gin[i], &node->edges[i]));
-  for (; hook && status == LUC_OK; hook = next_hook(node->hooks, LUC_HOOK_ON_NODE, seen, last)) {
-    seen = hook->id;
+  for (; hook && status == LUC_OK; hook = next_hook(node->hooks, LUC_HOOK_ON_NODE, &id, last)) {
     k = 0;
     for (int i = 0; i < n; i++)
       if (is_tensor(ctx, node, i)) tensors[k++] = gin[i];

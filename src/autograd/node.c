@@ -68,7 +68,7 @@ void luc__node_forget(luc_context *ctx, luc_node *node) {
 
 static void node_free(luc_context *ctx, luc_node *node) {
   if (!node->released) luc__node_forget(ctx, node);
-  luc__hooks_free(ctx, node->hooks);
+  luc__hooks_free(ctx, &node->hooks);
   for (int i = 0; i < node->nslots + node->nlist; i++) luc__edge_release(ctx, &node->edges[i]);
   luc__free(ctx, node, node->size);
 }
@@ -120,8 +120,7 @@ luc_meta *luc__meta(luc_context *ctx, luc_tensor *t) {
 void luc__drop_history(luc_context *ctx, luc_tensor *t) {
   luc_meta *meta = t->meta;
   luc_node *old = meta->node;
-  if (meta->retains_grad) luc__hooks_free(ctx, luc__retain_hook_unlink(meta));
-  meta->retains_grad = false;
+  luc__retain_out(meta);
   meta->node = NULL;
   meta->index = 0;
   luc__node_release(ctx, old);
@@ -129,24 +128,20 @@ void luc__drop_history(luc_context *ctx, luc_tensor *t) {
 
 void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t index) {
   luc_meta *meta = t->meta;
-  luc_hook *retain = meta->retains_grad ? luc__retain_hook_unlink(meta) : NULL;
+  bool retains = luc__retain_out(meta);
   luc_node *old = meta->node;
   node->refs++;
   meta->node = node;
   meta->index = index;
   t->requires_grad = true;
-  if (retain) {
-    retain->index = index;
-    retain->next = node->hooks;
-    node->hooks = retain;
-  }
+  if (retains) luc__retain_in(meta);
   luc__node_release(ctx, old);
 }
 
 /* Dead metas wait as dead nodes do: a gradient may have a gradient, and so on, or a base that has
  * one. They are chained through `task`. */
 void luc__meta_free(luc_context *ctx, luc_meta *meta) {
-  if (meta->retains_grad) luc__hooks_free(ctx, luc__retain_hook_unlink(meta));
+  luc__retain_out(meta);
   meta->task = ctx->dead_metas;
   ctx->dead_metas = meta;
   if (ctx->freeing_metas) return;
@@ -156,7 +151,7 @@ void luc__meta_free(luc_context *ctx, luc_meta *meta) {
     ctx->dead_metas = dead->task;
     LUC_RELEASE(ctx, dead->grad, dead->base);
     luc__node_release(ctx, dead->node);
-    luc__hooks_free(ctx, dead->hooks);
+    luc__hooks_free(ctx, &dead->hooks);
     luc__free(ctx, dead, sizeof *dead);
   }
   ctx->freeing_metas = false;

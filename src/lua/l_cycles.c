@@ -219,9 +219,10 @@ static void each_packed(lua_State *L, const luc_node *node, callback_fn f, void 
 static void each_callback(lua_State *L, const thing *t, callback_fn f, void *ud) {
   const luc_node *node = t->node ? t->p : NULL;
   if (node && node->packed) each_packed(L, node, f, ud);
-  const luc_hook *hook = node ? node->hooks : ((const luc_tensor *)t->p)->meta->hooks;
+  const luc_roster *hooks = node ? node->hooks : ((const luc_tensor *)t->p)->meta->hooks;
+  const luc_hook *hook;
   if (node && node->function.free) f(L, ud, node->ud);
-  for (; hook; hook = hook->next)
+  for (uint64_t id = 0; (hook = luc__roster_next(hooks, &id));)
     if (hook->ud) f(L, ud, hook->ud);
 }
 

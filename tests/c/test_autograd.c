@@ -218,6 +218,73 @@ TEST_ALONE("hooks see and replace gradients; retain_grad keeps them") {
   end();
 }
 
+/* ---- hooks that come and go while hooks run ---- */
+
+enum { CROWD = 40 };
+
+typedef struct crowd {
+  luc_tensor *t;
+  uint64_t ids[CROWD];
+  int calls, freed, added;
+} crowd;
+
+static void count_freed(luc_context *c, void *ud) {
+  (void)c;
+  ((crowd *)ud)->freed++;
+}
+
+static luc_status join(luc_context *c, crowd *all, luc_grad_hook_fn fn) {
+  LUC_TRY(luc_tensor_register_hook(c, all->t, fn, all, count_freed, &all->ids[all->added]));
+  all->added++;
+  return LUC_OK;
+}
+
+static luc_status count_call(luc_context *c, void *ud, luc_tensor *grad, luc_tensor **replacement) {
+  (void)c, (void)grad, (void)replacement;
+  ((crowd *)ud)->calls++;
+  return LUC_OK;
+}
+
+/* Every other hook leaves, this one too, and as many as there is room for join. */
+static luc_status churn(luc_context *c, void *ud, luc_tensor *grad, luc_tensor **replacement) {
+  crowd *all = ud;
+  (void)grad, (void)replacement;
+  all->calls++;
+  for (int i = 0; i < CROWD / 2; i += 2) CHECK(luc_tensor_remove_hook(c, all->t, all->ids[i]));
+  while (all->added < CROWD) LUC_TRY(join(c, all, count_call));
+  return LUC_OK;
+}
+
+/* The hooks are those of the leaf, or of a result whose gradient is kept. */
+static luc_status crowd_scenario(luc_context *c, void *arg) {
+  crowd all = {0};
+  bool of_leaf = *(const bool *)arg;
+  luc_tensor *x = NULL, *y = NULL;
+  luc_status status = LUC_OK;
+  LUC_GO(luc__ops_init(c));
+  LUC_GO(luc_tensor_from(c, LUC_FLOAT64, 0, NULL, (double[]){2}, &x));
+  LUC_GO(luc_tensor_set_requires_grad(c, x, true));
+  LUC_GO(luc__binary(c, LUC_OP_mul, x, x, &y));
+  all.t = of_leaf ? x : y;
+  LUC_GO(luc_tensor_retain_grad(c, all.t));
+  LUC_GO(join(c, &all, churn));
+  while (all.added < CROWD / 2) LUC_GO(join(c, &all, count_call));
+  LUC_GO(luc_tensor_backward(c, &y, 1, NULL, LUC_RETAIN_GRAPH));
+  CHECK_EQ(all.calls, 1 + CROWD / 4);
+  CHECK_EQ(all.freed, CROWD / 4);
+  LUC_GO(luc_tensor_backward(c, &y, 1, NULL, LUC_RETAIN_GRAPH));
+  CHECK_EQ(all.calls, 1 + CROWD);
+  CHECK_EQ(*(const double *)luc_tensor_data(luc_tensor_grad(all.t)), of_leaf ? 8 : 2);
+done:
+  LUC_RELEASE(c, x, y);
+  CHECK_EQ(all.freed, all.added);
+  return status;
+}
+
+TEST_ALONE("hooks may come and go while hooks run, also when memory is refused") {
+  for (int i = 0; i < 2; i++) CHECK(test_sweep(crowd_scenario, &(bool){i != 0}, 1) > CROWD);
+}
+
 static luc_status triple_backward(luc_context *c, void *ud, luc_tensor *const *gout, int ngout,
                                   luc_tensor **gin, int ngin) {
   (void)ud, (void)ngout, (void)ngin;
