@@ -5,6 +5,7 @@
 
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/pointwise.h"
 #include "ops/rows.h"
 
 #include "cpu/activation.h"
@@ -71,12 +72,18 @@ static luc_status run_kernel(luc_context *ctx, luc_activation kind, params_fn pa
   return run_as(ctx, kind, x->dtype, params, args, out);
 }
 
-/* Activations that only compare and choose work on integers as well. */
+/* Activations that only compare and choose work on integers as well, those that bound by small
+ * numbers as they lie. */
 static luc_status run_limits(luc_context *ctx, luc_activation kind, params_fn params,
                              luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   LUC_TRY(luc__need_numbers(ctx, "input", x));
-  return run_as(ctx, kind, x->dtype, params, args, out);
+  const luc_ew_params p = params(args);
+  if (kind != LUC_ACT_hardtanh || luc__dtype_is_float(x->dtype) ||
+      fmax(fabs(p.f[0]), fabs(p.f[1])) > INT8_MAX)
+    return run_as(ctx, kind, x->dtype, params, args, out);
+  const luc_value bounded[] = {args[0], luc_v_int((int64_t)p.f[0]), luc_v_int((int64_t)p.f[1])};
+  return luc__pointwise_as(ctx, LUC_EW_clamp, (luc_dtype)x->dtype, bounded, NULL, out);
 }
 
 /* Activations that PyTorch composes of other operators turn integers into reals. */
@@ -361,9 +368,10 @@ luc_status luc__run_prelu(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* prelu_kernel(input, weight): weight broadcasts to input. */
 luc_status luc__run_prelu_kernel(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *y;
+  const luc_tensor *x = args[0].as.tensor;
+  luc_tensor *y;
   luc_dtype dtype = x->dtype;
-  LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
+  LUC_TRY(result_like(ctx, out, dtype, 1, &x, &y));
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->prelu, dtype, y,
                        (luc_ew_input[]){{.t = x}, {.t = args[1].as.tensor}}, NULL);
   return LUC_OK;
@@ -371,12 +379,13 @@ luc_status luc__run_prelu_kernel(luc_context *ctx, luc_value *args, luc_value *o
 
 /* prelu_backward(grad, input, weight) -> (input, weight): the latter still has input's shape. */
 luc_status luc__run_prelu_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[1].as.tensor, *dx, *dw;
+  const luc_tensor *x = args[1].as.tensor;
+  luc_tensor *dx, *dw;
   luc_dtype dtype = x->dtype;
   const luc_activation_kernels *k = luc__kernels(ctx)->activation;
   luc_ew_input in[] = {{.t = args[0].as.tensor}, {.t = x}, {.t = args[2].as.tensor}};
-  LUC_TRY(luc__out(ctx, &out[0], dtype, x->ndim, x->sizes, &dx));
-  LUC_TRY(luc__out(ctx, &out[1], dtype, x->ndim, x->sizes, &dw));
+  LUC_TRY(result_like(ctx, &out[0], dtype, 1, &x, &dx));
+  LUC_TRY(result_like(ctx, &out[1], dtype, 1, &x, &dw));
   luc__elementwise_run(ctx, &k->prelu_input, dtype, dx, in, NULL);
   luc__elementwise_run(ctx, &k->prelu_weight, dtype, dw, in, NULL);
   return LUC_OK;

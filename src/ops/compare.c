@@ -23,7 +23,12 @@ LUC_RUN(logical_and, TRUTH)
 LUC_RUN(logical_or, TRUTH)
 LUC_RUN(logical_xor, TRUTH)
 LUC_RUN(logical_not, TRUTH)
-LUC_RUN(signbit, TRUTH)
+
+luc_status luc__run_signbit(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_value both[2] = {args[0], luc_v_int(0)};
+  const bool real = luc__dtype_has_gradient(args[0].as.tensor->dtype);
+  return luc__pointwise(ctx, real ? LUC_EW_signbit : LUC_EW_lt, LUC_RULE_TRUTH, both, NULL, out);
+}
 
 /* For integers the answer, of_integers, is the same for all values: they are finite and never
  * NaN. */
@@ -182,8 +187,16 @@ luc_status luc__grad_where(luc_context *ctx, luc_backward *b) {
 
 LUC_RUN(maximum, SAME)
 LUC_RUN(minimum, SAME)
-LUC_RUN(fmax, SAME)
-LUC_RUN(fmin, SAME)
+
+/* Without NaN it is maximum or minimum. */
+static luc_status run_fextreme(luc_context *ctx, luc_ew op, luc_ew of_integers, luc_value *args,
+                               luc_value *out) {
+  const bool real = luc__dtype_has_gradient(luc__result_dtype(ctx, args, 2));
+  return luc__pointwise(ctx, real ? op : of_integers, LUC_RULE_SAME, args, NULL, out);
+}
+
+LUC_RUN_BY(fmax, run_fextreme, LUC_EW_fmax, LUC_EW_maximum)
+LUC_RUN_BY(fmin, run_fextreme, LUC_EW_fmin, LUC_EW_minimum)
 
 /* max(a, b) is maximum(a, b), recorded as that. */
 luc_status luc__run_max_other(luc_context *ctx, luc_value *args, luc_value *out) {

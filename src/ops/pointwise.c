@@ -20,7 +20,9 @@ static luc_status refuse_bool(luc_context *ctx, const luc_value *v) {
 /* Integers are whole already. */
 static luc_status copy_whole(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *result;
+  const bool preset = out->kind == LUC_TENSOR;
   LUC_TRY(luc__out(ctx, out, t->dtype, t->ndim, t->sizes, &result));
+  if (!preset) luc__take_order(result, 1, (const luc_tensor *const[]){t});
   return result == t ? LUC_OK : luc__copy(ctx, result, t);
 }
 

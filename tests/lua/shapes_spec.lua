@@ -244,6 +244,12 @@ describe("results lie in memory as operands do", function()
     assert.equal("1 4 20", strides(b:clone()))
     assert.equal("1 4 20", strides(b:double()))
     assert.equal("1 4 12", strides(b[{{}, {1, 3}}]:neg()))
+    local F, whole = lucerna.nn.functional, (b * 9):int()
+    for _, name in ipairs {"ceil", "floor", "round", "trunc", "nan_to_num", "signbit"} do
+      assert.equal("1 4 20", strides(whole[name](whole)), name)
+    end
+    assert.equal("1 4 20", strides(F.relu6(whole)))
+    assert.equal("1 4 20", strides(F.prelu(b, lucerna.rand(5))))
   end)
 
   it("of several, of which the first decides that tells", function()
