@@ -112,8 +112,6 @@ typedef struct luc_host {
                            int flags, luc_names *missing, luc_names *unexpected, bool *handled);
 } luc_host;
 
-typedef struct luc_registration_hook luc_registration_hook;
-
 enum { LUC_PATH_MAX = 512 };
 typedef struct luc_nn {
   luc_class *classes; /* one per row */
@@ -121,11 +119,11 @@ typedef struct luc_nn {
   luc_host host;
   const luc_module
       *host_acts; /* while the binding changes this module's slots itself: no edge callback */
-  luc_registration_hook *registration; /* NULL: none */
-  int registering;                     /* calls of hooks that are running */
-  int building;                        /* build functions that are running */
-  luc_module *live;                    /* all modules */
-  luc_module *dying;                   /* waiting to be destroyed */
+  luc_roster *registration; /* hooks; NULL: none */
+  int registering;          /* calls of hooks that are running */
+  int building;             /* build functions that are running */
+  luc_module *live;         /* all modules */
+  luc_module *dying;        /* waiting to be destroyed */
   bool destroying;
   bool skip_init;         /* default initializations do nothing: nn.utils.skip_init */
   luc_hooks *hooks;       /* of every module, or NULL */

@@ -5,15 +5,14 @@
 
 #include "nn/module.h"
 
-struct luc_registration_hook {
-  luc_registration_hook *next;
-  uint64_t id;
+/* The roster holds them by id. */
+typedef struct registration_hook {
   luc_slot slot;
   luc_registration_fn fn;
   void *ud;
   luc_hook_free_fn free;
   bool removed;
-};
+} registration_hook;
 
 static const luc_slot slots[] = {
     [LUC_MEMBERS_PARAMETERS] = LUC_SLOT_PARAMETER,
@@ -29,39 +28,43 @@ luc_status luc_register_registration_hook(luc_context *ctx, luc_member_kind kind
   if (nn == NULL) return LUC_ERR_MEMORY;
   LUC_CHECK(ctx, (unsigned)kind <= LUC_MEMBERS_CHILDREN && kind != LUC_MEMBERS_MODULES,
             LUC_ERR_VALUE, "registration hooks are for parameters, buffers or children");
-  luc_registration_hook *hook = luc__alloc_zero(ctx, sizeof *hook);
+  registration_hook *hook = luc__alloc(ctx, sizeof *hook);
   if (hook == NULL) return LUC_ERR_MEMORY;
-  *hook = (luc_registration_hook){
-      .id = ++ctx->next_id, .slot = slots[kind], .fn = fn, .ud = ud, .free = free};
-  luc_registration_hook **last = &nn->registration;
-  while (*last != NULL) last = &(*last)->next;
-  *last = hook;
-  if (id != NULL) *id = hook->id;
+  *hook = (registration_hook){.slot = slots[kind], .fn = fn, .ud = ud, .free = free};
+  luc_status status = luc__roster_add(ctx, &nn->registration, ctx->next_id + 1, hook);
+  if (status != LUC_OK) {
+    luc__free(ctx, hook, sizeof *hook);
+    return status;
+  }
+  ctx->next_id++;
+  if (id != NULL) *id = ctx->next_id;
   return LUC_OK;
+}
+
+/* Without any hook there is no roster. */
+static void take(luc_context *ctx, luc_nn *nn, uint64_t id) {
+  registration_hook *hook = luc__roster_take(nn->registration, id);
+  if (nn->registration->count == 0) {
+    luc__roster_free(ctx, nn->registration);
+    nn->registration = NULL;
+  }
+  if (hook->free != NULL) hook->free(ctx, hook->ud);
+  luc__free(ctx, hook, sizeof *hook);
 }
 
 /* Frees the hooks that were removed, or all. */
 static void sweep(luc_context *ctx, luc_nn *nn, bool all) {
-  luc_registration_hook **at = &nn->registration;
-  while (*at != NULL) {
-    luc_registration_hook *hook = *at;
-    if (!all && !hook->removed) {
-      at = &hook->next;
-      continue;
-    }
-    *at = hook->next;
-    if (hook->free != NULL) hook->free(ctx, hook->ud);
-    luc__free(ctx, hook, sizeof *hook);
-  }
+  const registration_hook *hook;
+  for (uint64_t id = 0; (hook = luc__roster_next(nn->registration, &id)) != NULL;)
+    if (all || hook->removed) take(ctx, nn, id);
 }
 
 bool luc_remove_registration_hook(luc_context *ctx, uint64_t id) {
   luc_nn *nn = luc__nn_of(ctx);
-  luc_registration_hook *hook = nn != NULL ? nn->registration : NULL;
-  while (hook != NULL && hook->id != id) hook = hook->next;
+  registration_hook *hook = nn != NULL ? luc__roster_find(nn->registration, id) : NULL;
   if (hook == NULL || hook->removed) return false;
   hook->removed = true;
-  if (nn->registering == 0) sweep(ctx, nn, false);
+  if (nn->registering == 0) take(ctx, nn, id);
   return true;
 }
 
@@ -88,7 +91,7 @@ static luc_status check(luc_context *ctx, luc_slot slot, const char *name,
 }
 
 /* Calls one hook; what it returns takes the object's place, which *owned then holds. */
-static luc_status call(luc_context *ctx, const luc_registration_hook *hook, luc_module *m,
+static luc_status call(luc_context *ctx, const registration_hook *hook, luc_module *m,
                        const char *name, void **object, luc_registered *owned) {
   luc_registered given = {0}, replacement = {0};
   if (hook->slot == LUC_SLOT_CHILD)
@@ -116,10 +119,13 @@ luc_status luc__registration_run(luc_context *ctx, luc_module *m, luc_slot slot,
   if (nn->registration == NULL || nn->building > 0) return LUC_OK;
   if (slot == LUC_SLOT_PARAMETER && *object == NULL) return LUC_OK;
   uint64_t newest = ctx->next_id; /* hooks added meanwhile wait for the next registration */
+  const registration_hook *hook;
   nn->registering++;
-  for (luc_registration_hook *h = nn->registration; status == LUC_OK && h != NULL; h = h->next)
-    if (h->slot == slot && !h->removed && h->id <= newest)
-      status = call(ctx, h, m, name, object, owned);
+  for (uint64_t id = 0; status == LUC_OK && id < newest;) {
+    hook = luc__roster_next(nn->registration, &id);
+    if (hook == NULL || id > newest) break;
+    if (hook->slot == slot && !hook->removed) status = call(ctx, hook, m, name, object, owned);
+  }
   if (--nn->registering == 0) sweep(ctx, nn, false);
   if (status != LUC_OK) luc__registered_drop(ctx, owned);
   return status;
