@@ -309,8 +309,8 @@ end
 function amp.custom_bwd(backward)
   check.callable("custom_bwd", "bwd", backward)
   return function(ctx, ...)
-    local function enter() return core._enter_autocast(ctx._fwd_used_autocast, ctx._dtype) end
-    return scoped(enter, backward, ctx, ...)
+    local function make() return core._autocast(ctx._fwd_used_autocast, ctx._dtype) end
+    return scoped(make, backward, ctx, ...)
   end
 end
 

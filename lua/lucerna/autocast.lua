@@ -29,17 +29,17 @@ local function check_dtype(who, dtype)
   end
 end
 
--- What begins the region. As in PyTorch another floating point dtype means no casts.
+-- What makes the region's guard. As in PyTorch another floating point dtype means no casts.
 local function region(device_type, dtype, enabled, cache_enabled)
   local who = "autocast"
   local cpu = is_cpu(who, device_type)
   check_dtype(who, dtype)
   check.option(who, "enabled", enabled, "boolean")
   check.option(who, "cache_enabled", cache_enabled, "boolean")
-  if not cpu then return function() return core._enter_autocast() end end
+  if not cpu then return function() return core._autocast() end end
   local on = enabled ~= false and (dtype == nil or is_half(dtype))
   return function()
-    return core._enter_autocast(on, is_half(dtype) and dtype or nil, cache_enabled)
+    return core._autocast(on, is_half(dtype) and dtype or nil, cache_enabled)
   end
 end
 
@@ -54,10 +54,12 @@ function M.autocast(...)
       break
     end
   end
-  local enter = region(arguments("autocast", { "device_type", "dtype", "enabled",
+  local make = region(arguments("autocast", { "device_type", "dtype", "enabled",
     "cache_enabled" }, table.unpack(given, 1, (f or given.n + 1) - 1)))
-  if not f then return enter() end
-  return scoped(enter, given[f], table.unpack(given, f + 1, given.n))
+  if f then return scoped(make, given[f], table.unpack(given, f + 1, given.n)) end
+  local guard = make()
+  guard()
+  return guard
 end
 
 --- is_autocast_available(device_type): only the CPU has it.

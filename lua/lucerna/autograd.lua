@@ -7,7 +7,7 @@ local check = require "lucerna.check"
 local region = require "lucerna.region"
 local scoped = require "lucerna.scoped"
 local shape_text = require "lucerna.shape_text"
-local is_tensor, set_mode = core.is_tensor, core._set_mode
+local is_tensor = core.is_tensor
 
 local autograd = { backward = core.autograd.backward }
 
@@ -101,7 +101,7 @@ end
 -- ---- looking for NaN ----
 
 local function detect(who, mode, ...)
-  return region(who, function() return set_mode(nil, nil, mode) end, ...)
+  return region(who, function() return core._mode(nil, nil, mode) end, ...)
 end
 
 --- set_detect_anomaly(mode, f, ...): with true, a backward pass stops where a gradient becomes NaN,
@@ -131,7 +131,7 @@ local function check_saved(ctx, i)
   end
 end
 
-local function without_grad() return set_mode(false) end
+local function without_grad() return core._mode(false) end
 
 -- Saved tensors that saved_tensors_hooks keep: functions that give each back.
 local function pack_saved(saved)
@@ -306,14 +306,15 @@ local function levels_of(inputs, outputs)
   return {
     expose = function(t) return levels.expose(t, entered) end,
     hide = function(t) return t and levels.hide(t, entered) end,
-    enter = function() return levels.enter(entered) end,
+    guard = function() return levels.guard(entered) end,
   }
 end
 
 -- backward as the core calls it, with gradients that have the dimensions of the levels.
 local function for_samples(backward, vmap)
   return function(handle, ...)
-    local _ <close> = vmap.enter()
+    local guard <close> = vmap.guard()
+    guard()
     local grads = table.pack(...)
     for o = 1, grads.n do grads[o] = vmap.hide(grads[o]) end
     local results = table.pack(backward(handle, table.unpack(grads, 1, grads.n)))
@@ -413,7 +414,8 @@ end
 -- d outputs[o] / d input element, for all elements of the output, by central differences.
 local function numerical_column(f, inputs, flat, k, eps)
   local function values(value)
-    local _ <close> = set_mode(true)
+    local recording <close> = core._mode(true)
+    recording()
     flat[k] = value
     local columns = {}
     for o, output in ipairs(outputs_of(f, inputs)) do

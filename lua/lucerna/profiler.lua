@@ -53,6 +53,7 @@ function Profile:stop()
   return self
 end
 
+Profile.__call = Profile.start
 function Profile:__close() self:stop() end
 
 function Profile:__tostring()
@@ -65,7 +66,7 @@ function profiler.profile(f, ...)
   local self = setmetatable({ _events = {} }, Profile)
   if f == nil then return self:start() end
   check.callable("profile", "f", f)
-  return self, scoped(function() return self:start() end, f, ...)
+  return self, scoped(function() return self end, f, ...)
 end
 
 --- record_function(name, f, ...): f(...), timed as a region of that name in the profile that runs.
@@ -74,14 +75,14 @@ function profiler.record_function(name, f, ...)
   check.callable("record_function", "f", f)
   local self = open[#open]
   if not self then return f(...) end
-  local function enter()
-    local begin = clock()
-    return setmetatable({}, { __close = function()
-      self._events[#self._events + 1] = {
-        name = name, begin = begin, finish = clock(), bytes = 0, region = true }
-    end })
+  local begin
+  local Region = { __call = function() begin = clock() end }
+  function Region.__close()
+    if not begin then return end
+    self._events[#self._events + 1] = {
+      name = name, begin = begin, finish = clock(), bytes = 0, region = true }
   end
-  return scoped(enter, f, ...)
+  return scoped(function() return setmetatable({}, Region) end, f, ...)
 end
 
 -- ---- figures ----

@@ -3,9 +3,14 @@
 local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 
---- region(who, enter, f, ...): f(...) in what enter() begins; without f that, which close ends.
-return function(who, enter, f, ...)
-  if f == nil then return enter() end
-  check.callable(who, "f", f)
-  return scoped(enter, f, ...)
+--- region(who, make, f, ...): f(...) while the guard that make() returns is in force; without f
+-- the guard, in force, which close ends.
+return function(who, make, f, ...)
+  if f ~= nil then
+    check.callable(who, "f", f)
+    return scoped(make, f, ...)
+  end
+  local guard = make()
+  guard()
+  return guard
 end

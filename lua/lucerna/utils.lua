@@ -17,9 +17,10 @@ local utils = { checkpoint = {} }
 local function run_again(run, args)
   local drawn = run.rng and core.get_rng_state()
   if drawn then core.set_rng_state(run.rng) end
-  local _ <close> = core._set_mode(true)
-  local function enter() return core._enter_autocast(run.autocast, run.dtype) end
-  local results = table.pack(pcall(scoped, enter, run.f, table.unpack(args, 1, args.n)))
+  local recording <close> = core._mode(true)
+  recording()
+  local function make() return core._autocast(run.autocast, run.dtype) end
+  local results = table.pack(pcall(scoped, make, run.f, table.unpack(args, 1, args.n)))
   if drawn then core.set_rng_state(drawn) end
   if not results[1] then error(results[2], 0) end
   return results

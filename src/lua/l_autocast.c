@@ -3,17 +3,26 @@
 #include "l_args.h"
 #include "ops/autocast.h"
 
-/* What an autocast region puts back. */
+/* A region of autocast, which calling it begins and closing it ends. */
 typedef struct region {
   luc_l_state *st;
-  bool done;
-  luc_autocast back;
+  bool in_force;
+  luc_autocast to, back;
 } region;
+
+static int region_enter(lua_State *L) {
+  region *r = luc_l_userdata(L, 1, sizeof *r);
+  if (!r || r->in_force || !r->st->ctx) return 0;
+  r->back = luc__autocast_get(r->st->ctx);
+  luc__autocast_enter(r->st->ctx, r->to);
+  r->in_force = true;
+  return 0;
+}
 
 static int region_close(lua_State *L) {
   region *r = luc_l_userdata(L, 1, sizeof *r);
-  if (!r || r->done || !r->st->ctx) return 0;
-  r->done = true;
+  if (!r || !r->in_force || !r->st->ctx) return 0;
+  r->in_force = false;
   luc__autocast_leave(r->st->ctx, r->back);
   return 0;
 }
@@ -26,13 +35,12 @@ static luc_autocast autocast_of(luc_l_state *st, const luc_l_args *a) {
   return to;
 }
 
-/* Begins a region; returns the value whose __close ends it. */
-static int enter_autocast(lua_State *L, luc_l_state *st, luc_l_args *a) {
+/* _autocast(on, dtype, cache): a region that has not begun. */
+static int new_region(lua_State *L, luc_l_state *st, luc_l_args *a) {
   region *r = lua_newuserdatauv(L, sizeof *r, 0);
-  *r = (region){st, false, luc__autocast_get(st->ctx)};
+  *r = (region){.st = st, .to = autocast_of(st, a)};
   luc_l_get(L, st, LUC_L_REGION_META);
   lua_setmetatable(L, -2);
-  luc__autocast_enter(st->ctx, autocast_of(st, a));
   return 1;
 }
 
@@ -59,8 +67,7 @@ static int clear_autocast(lua_State *L, luc_l_state *st, luc_l_args *a) {
 }
 
 static const luc_l_native natives[] = {
-    {"_enter_autocast(bool? on=None, dtype? dtype=None, bool? cache=None)", enter_autocast,
-     LUC_F_FUNCTION},
+    {"_autocast(bool? on=None, dtype? dtype=None, bool? cache=None)", new_region, LUC_F_FUNCTION},
     {"_set_autocast(bool? on=None, dtype? dtype=None, bool? cache=None)", set_autocast,
      LUC_F_FUNCTION},
     {"_get_autocast()", get_autocast, LUC_F_FUNCTION},
@@ -68,6 +75,6 @@ static const luc_l_native natives[] = {
 };
 
 void luc_l_open_autocast(lua_State *L, luc_l_state *st) {
-  luc_l_make_plain_meta(L, st, LUC_L_REGION_META, "lucerna.region", "__close", region_close);
+  luc_l_make_guard_meta(L, st, LUC_L_REGION_META, "lucerna.region", region_enter, region_close);
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
 }

@@ -115,31 +115,56 @@ static int retain_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 /* ---- modes ---- */
 
-/* What a guard puts back. */
-typedef struct mode {
-  luc_l_state *st;
-  bool done, grad, inference, anomaly;
-} mode;
+typedef struct modes {
+  bool grad, inference, anomaly;
+} modes;
 
-static int mode_close(lua_State *L) {
-  mode *m = luc_l_userdata(L, 1, sizeof *m);
-  if (!m || m->done || !m->st->ctx) return 0;
-  m->done = true;
-  m->st->ctx->grad_mode = m->grad;
-  m->st->ctx->inference_mode = m->inference;
-  m->st->detect_anomaly = m->anomaly;
+/* Modes that calling it sets and closing it puts back. */
+typedef struct guard {
+  luc_l_state *st;
+  bool in_force;
+  int8_t set[3]; /* grad, inference, anomaly; -1: as it is */
+  modes before;
+} guard;
+
+static modes exchange_modes(luc_l_state *st, modes to) {
+  modes before = {st->ctx->grad_mode, st->ctx->inference_mode, st->detect_anomaly};
+  st->ctx->grad_mode = to.grad;
+  st->ctx->inference_mode = to.inference;
+  st->detect_anomaly = to.anomaly;
+  return before;
+}
+
+/* __call: apart from the making, so that it is marked to be closed before anything changes. */
+static int mode_enter(lua_State *L) {
+  guard *g = luc_l_userdata(L, 1, sizeof *g);
+  if (!g || g->in_force || !g->st->ctx) return 0;
+  luc_context *ctx = g->st->ctx;
+  modes to = {ctx->grad_mode, ctx->inference_mode, g->st->detect_anomaly};
+  if (g->set[0] >= 0) to.grad = g->set[0];
+  if (g->set[1] >= 0) to.inference = g->set[1];
+  if (g->set[2] >= 0) to.anomaly = g->set[2];
+  g->before = exchange_modes(g->st, to);
+  g->in_force = true;
   return 0;
 }
 
-/* Sets the modes that are given; returns the value whose __close puts the old ones back. */
-static int set_mode(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  mode *m = lua_newuserdatauv(L, sizeof *m, 0);
-  *m = (mode){st, false, st->ctx->grad_mode, st->ctx->inference_mode, st->detect_anomaly};
+static int mode_close(lua_State *L) {
+  guard *g = luc_l_userdata(L, 1, sizeof *g);
+  if (!g || !g->in_force || !g->st->ctx) return 0;
+  g->in_force = false;
+  (void)exchange_modes(g->st, g->before);
+  return 0;
+}
+
+/* _mode(grad, inference, anomaly): a guard of those that are given, not in force yet. */
+static int new_mode(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  guard *g = lua_newuserdatauv(L, sizeof *g, 0);
+  *g = (guard){.st = st};
+  for (int i = 0; i < 3; i++)
+    g->set[i] = a->v[i].kind == LUC_BOOLEAN ? (int8_t)(a->v[i].as.i != 0) : -1;
   luc_l_get(L, st, LUC_L_MODE_META);
   lua_setmetatable(L, -2);
-  if (a->v[0].kind == LUC_BOOLEAN) (void)luc_set_grad_enabled(st->ctx, a->v[0].as.i != 0);
-  if (a->v[2].kind == LUC_BOOLEAN) st->detect_anomaly = a->v[2].as.i != 0;
-  if (a->v[1].kind == LUC_BOOLEAN) st->ctx->inference_mode = a->v[1].as.i != 0;
   return 1;
 }
 
@@ -173,7 +198,7 @@ static const luc_l_native natives[] = {
     {"is_grad_enabled() -> bool", is_grad_enabled, LUC_F_FUNCTION},
     {"is_inference_mode_enabled() -> bool", is_inference_mode_enabled, LUC_F_FUNCTION},
     {"is_anomaly_enabled() -> bool", is_anomaly_enabled, LUC_F_FUNCTION},
-    {"_set_mode(bool? grad, bool? inference=None, bool? anomaly=None)", set_mode, LUC_F_FUNCTION},
+    {"_mode(bool? grad, bool? inference=None, bool? anomaly=None)", new_mode, LUC_F_FUNCTION},
 };
 
 static const luc_l_native autograd_natives[] = {
@@ -188,7 +213,7 @@ static const luc_l_native autograd_natives[] = {
 };
 
 void luc_l_open_autograd(lua_State *L, luc_l_state *st) {
-  luc_l_make_plain_meta(L, st, LUC_L_MODE_META, "lucerna.mode", "__close", mode_close);
+  luc_l_make_guard_meta(L, st, LUC_L_MODE_META, "lucerna.mode", mode_enter, mode_close);
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
   luc_l_add_natives_to(L, st, "autograd", autograd_natives,
                        sizeof autograd_natives / sizeof *autograd_natives);

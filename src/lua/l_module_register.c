@@ -362,12 +362,20 @@ static int is_persistent(lua_State *L) {
   return 1;
 }
 
-/* core.nn._skip_init(on): whether constructors leave contents undefined; what it was. */
+/* core.nn._skip_init([on]): whether constructors leave contents undefined; what it was. */
 static int skip_init(lua_State *L) {
   luc_nn *nn = luc__nn_of(luc_l_context(L, luc_l_state_of(L)));
   lua_pushboolean(L, nn->skip_init);
-  nn->skip_init = lua_toboolean(L, 1);
+  if (!lua_isnone(L, 1)) nn->skip_init = lua_toboolean(L, 1);
   return 1;
+}
+
+/* core.nn._skip_init_as(t): as t[1] says. */
+static int skip_init_as(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_rawgeti(L, 1, 1);
+  luc__nn_of(luc_l_context(L, luc_l_state_of(L)))->skip_init = lua_toboolean(L, -1);
+  return 0;
 }
 
 static const luc_l_native natives[] = {
@@ -387,6 +395,7 @@ static const luaL_Reg functions[] = {{"_add_registration_hook", add_hook},
                                      {"_is_persistent", is_persistent},
                                      {"_swap", swap},
                                      {"_skip_init", skip_init},
+                                     {"_skip_init_as", skip_init_as},
                                      {NULL, NULL}};
 
 void luc_l_open_registering(lua_State *L, luc_l_nn *nn) {

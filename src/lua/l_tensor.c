@@ -383,6 +383,16 @@ void luc_l_make_plain_meta(lua_State *L, luc_l_state *st, int key, const char *n
   lua_pop(L, 1);
 }
 
+void luc_l_make_guard_meta(lua_State *L, luc_l_state *st, int key, const char *name,
+                           lua_CFunction enter, lua_CFunction leave) {
+  luc_l_make_meta(L, st, key, name);
+  lua_pushcfunction(L, enter);
+  lua_setfield(L, -2, "__call");
+  lua_pushcfunction(L, leave);
+  lua_setfield(L, -2, "__close");
+  lua_pop(L, 1);
+}
+
 void *luc_l_checkobject(lua_State *L, int index, int key, size_t size) {
   void *object = luc_l_userdata(L, index, size);
   if (!object || !lua_getmetatable(L, index)) lua_pushnil(L);

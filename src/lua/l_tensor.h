@@ -107,6 +107,9 @@ void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name);
 /* Makes one whose only metamethod is `function`, called for `event`. */
 void luc_l_make_plain_meta(lua_State *L, luc_l_state *st, int key, const char *name,
                            const char *event, lua_CFunction function);
+/* Makes one of values that calling puts in force and closing ends. */
+void luc_l_make_guard_meta(lua_State *L, luc_l_state *st, int key, const char *name,
+                           lua_CFunction enter, lua_CFunction leave);
 /* The userdata at a stack index if it has the metatable LUC_L_… `key`, or an error. */
 void *luc_l_checkobject(lua_State *L, int index, int key, size_t size);
 

@@ -1,5 +1,5 @@
-/* What lucerna.func.vmap is built from: levels, as userdata that leave when they are closed, and
- * tensors seen sample by sample. A level is entered again where a coroutine goes on. */
+/* What lucerna.func.vmap is built from: levels, as userdata that calling enters and closing leaves,
+ * and tensors seen sample by sample. A level is entered again where a coroutine goes on. */
 #include "l_args.h"
 #include "ops/vmap.h"
 
@@ -24,7 +24,12 @@ static int level_gc(lua_State *L) {
   return 0;
 }
 
-/* __close */
+static int level_enter(lua_State *L) {
+  level *l = check_level(L, 1);
+  if (l->st->ctx) luc__vmap_enter(l->st->ctx, &l->vmap);
+  return 0;
+}
+
 static int level_leave(lua_State *L) {
   level *l = check_level(L, 1);
   if (l->st->ctx) luc__vmap_leave(l->st->ctx, &l->vmap);
@@ -43,11 +48,19 @@ static void each_level(lua_State *L, luc_l_state *st, bool enters) {
   }
 }
 
-/* __close of a list that _vmap_enter has marked */
+static int list_enter(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (st->ctx) each_level(L, st, true);
+  lua_pushboolean(L, true);
+  lua_setfield(L, 1, "entered");
+  return 0;
+}
+
 static int list_leave(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
-  if (st->ctx) each_level(L, st, false);
+  if (lua_getfield(L, 1, "entered") != LUA_TNIL && st->ctx) each_level(L, st, false);
   return 0;
 }
 
@@ -70,22 +83,18 @@ static int new_level(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 2;
 }
 
-/* _vmap_enter(level or list of levels) -> the same, to be closed */
-static int enter(lua_State *L, luc_l_state *st, luc_l_args *a) {
+/* _vmap_guard(list of levels) -> the same, which enters and leaves all of them */
+static int new_list(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)a;
   lua_settop(L, 1);
-  if (!lua_istable(L, 1)) {
-    luc__vmap_enter(st->ctx, &check_level(L, 1)->vmap);
-    return 1;
-  }
-  luc_l_get(L, st, LUC_L_LEVELS_META);
-  lua_setmetatable(L, 1);
+  luaL_checktype(L, 1, LUA_TTABLE);
   for (int i = (int)lua_rawlen(L, 1); i > 0; i--) {
     lua_rawgeti(L, 1, i);
     check_level(L, -1);
     lua_pop(L, 1);
   }
-  each_level(L, st, true);
+  luc_l_get(L, st, LUC_L_LEVELS_META);
+  lua_setmetatable(L, 1);
   return 1;
 }
 
@@ -125,19 +134,18 @@ static int levels(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static const luc_l_native natives[] = {
     {"_vmap_level(int size, str randomness)", new_level, LUC_F_FUNCTION},
-    {"_vmap_enter(Any levels)", enter, LUC_F_FUNCTION},
+    {"_vmap_guard(Any levels)", new_list, LUC_F_FUNCTION},
     {"_vmap_levels()", levels, LUC_F_FUNCTION},
     {"_batched(Tensor t, int level)", batched, LUC_F_FUNCTION | LUC_F_BATCHED},
     {"_unbatched(Tensor t)", unbatched, LUC_F_FUNCTION | LUC_F_BATCHED},
 };
 
 void luc_l_open_vmap(lua_State *L, luc_l_state *st) {
-  luc_l_make_meta(L, st, LUC_L_LEVEL_META, "lucerna.level");
-  lua_pushcfunction(L, level_leave);
-  lua_setfield(L, -2, "__close");
+  luc_l_make_guard_meta(L, st, LUC_L_LEVEL_META, "lucerna.level", level_enter, level_leave);
+  luc_l_get(L, st, LUC_L_LEVEL_META);
   lua_pushcfunction(L, level_gc);
   lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
-  luc_l_make_plain_meta(L, st, LUC_L_LEVELS_META, "lucerna.levels", "__close", list_leave);
+  luc_l_make_guard_meta(L, st, LUC_L_LEVELS_META, "lucerna.levels", list_enter, list_leave);
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
 }

@@ -251,6 +251,19 @@ describe("a mode set for a block", function()
     assert.is_true(lucerna.is_grad_enabled())
   end)
 
+  it("by a function of ours is left behind with all that was begun in it", function()
+    local closed = 0
+    local co = coroutine.create(function()
+      lucerna.no_grad(function()
+        local _ <close> = setmetatable({}, {__close = function() closed = closed + 1 end})
+        coroutine.yield()
+      end)
+    end)
+    coroutine.resume(co)
+    assert.is_true(coroutine.close(co))
+    assert.are.equal(1, closed)
+  end)
+
   it("by a function of ours ends with it, also where an error ends the coroutine", function()
     local w = lucerna.ones(3):requires_grad_()
     local function fails() error("failed", 0) end
@@ -306,6 +319,87 @@ describe("a mode set for a block", function()
     end
     assert.is_true(n > 20)
   end)
+end)
+
+-- What each call has in force must have ended when an error of a debug hook's ends the call, at
+-- whatever instruction that is.
+describe("a host's limit of instructions", function()
+  local core = require "lucerna.core"
+  local w = lucerna.ones(3):requires_grad_()
+  local net = nn.Linear(3, 3)
+  local grad = lucerna.ones(3)
+
+  local function times_two(a) return a * 2 end
+
+  local calls = {
+    ["no_grad"] = function() lucerna.no_grad(times_two, w) end,
+    ["inference_mode"] = function() lucerna.inference_mode(times_two, w) end,
+    ["autocast"] = function() lucerna.autocast("cpu", times_two, w) end,
+    ["vmap"] = function() lucerna.func.vmap(times_two)(w) end,
+    ["cached"] = function() nn.utils.parametrize.cached(times_two, w) end,
+    ["skip_init"] = function() nn.utils.skip_init(nn.Linear, 3, 3) end,
+    ["detect_anomaly"] = function() lucerna.autograd.set_detect_anomaly(true, times_two, w) end,
+    ["profile"] = function() lucerna.profiler.profile(times_two, w) end,
+    ["clip_grad_value_"] = function()
+      w.grad = grad
+      nn.utils.clip_grad_value_({w}, 2)
+    end,
+    ["an autograd.Function"] = function()
+      lucerna.autograd.Function("F", {forward = function(_, a) return a * 2 end,
+        backward = function(_, g) return g * 2 end}).apply(w)
+    end,
+    ["a functional call's modes"] = function()
+      lucerna.func.functional_call(net, {weight = lucerna.zeros(3, 3)}, w)
+    end,
+  }
+
+  local function modes()
+    return ("%s %s %s %s %s %d"):format(lucerna.is_grad_enabled(),
+      lucerna.is_inference_mode_enabled(), lucerna.is_autocast_enabled(),
+      core.is_anomaly_enabled(), core.nn._skip_init(), #core._vmap_levels())
+  end
+
+  -- Runs f in this coroutine; is its n-th instruction an error?
+  local function interrupted(f, n)
+    local within = false
+    local ok = pcall(function()
+      debug.sethook(function()
+        if within then n = n - 1 end
+        if n == 0 then error("interrupted", 0) end
+      end, "", 1)
+      within = true
+      f()
+      within = false
+      debug.sethook()
+    end)
+    debug.sethook()
+    return not ok
+  end
+
+  local normal = modes()
+  for name, f in pairs(calls) do
+    it("leaves no mode of " .. name .. " behind", function()
+      f()
+      local n = 1
+      while interrupted(f, n) do
+        assert.are.equal(normal, modes(), "instruction " .. n)
+        n = n + 1
+      end
+      assert.is_true(n > 20)
+    end)
+
+    it("leaves none of " .. name .. " behind in a coroutine that nobody closes", function()
+      local n, again = 1, true
+      while again do
+        again = select(2, coroutine.resume(coroutine.create(function()
+          return interrupted(f, n)
+        end)))
+        assert.are.equal(normal, modes(), "instruction " .. n)
+        n = n + 1
+      end
+      assert.is_true(n > 20)
+    end)
+  end
 end)
 
 describe("where C stands between", function()

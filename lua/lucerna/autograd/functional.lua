@@ -106,7 +106,7 @@ end
 -- Runs body with recording on if a graph is asked for.
 local function in_mode(options, body)
   return scoped(function()
-    return core._set_mode(options.create_graph or core.is_grad_enabled())
+    return core._mode(options.create_graph or core.is_grad_enabled())
   end, body)
 end
 

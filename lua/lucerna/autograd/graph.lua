@@ -8,24 +8,30 @@ local graph = {}
 
 local refused, regions = nil, 0 -- disable_saved_tensors_hooks' message; hooks that are in force
 
--- A guard whose end is `leave`, once.
-local function guard(leave)
-  local done = false
+-- A guard that `enter` puts in force and `leave` ends, once.
+local function new_guard(enter, leave)
+  local entered = false
   local function close()
-    if not done then leave() end
-    done = true
+    if entered then leave() end
+    entered = false
   end
-  return setmetatable({ remove = close }, { __close = close })
+  return setmetatable({ remove = close }, { __close = close, __call = function()
+    entered = true
+    enter()
+  end })
 end
 
-local function enter_hooks(pack_hook, unpack_hook)
-  if refused then core._fail(refused) end
-  local handle = core.autograd._saved_hooks(function(t)
-    local packed = pack_hook(t)
-    return function() return unpack_hook(packed) end
-  end)
-  regions = regions + 1
-  return guard(function()
+local function new_hooks(pack_hook, unpack_hook)
+  local handle
+  return new_guard(function()
+    if refused then core._fail(refused) end
+    handle = core.autograd._saved_hooks(function(t)
+      local packed = pack_hook(t)
+      return function() return unpack_hook(packed) end
+    end)
+    regions = regions + 1
+  end, function()
+    if not handle then return end
     regions = regions - 1
     handle:remove()
   end)
@@ -39,7 +45,7 @@ end
 function graph.saved_tensors_hooks(pack_hook, unpack_hook, ...)
   check.callable("saved_tensors_hooks", "pack_hook", pack_hook)
   check.callable("saved_tensors_hooks", "unpack_hook", unpack_hook)
-  return region("saved_tensors_hooks", function() return enter_hooks(pack_hook, unpack_hook) end,
+  return region("saved_tensors_hooks", function() return new_hooks(pack_hook, unpack_hook) end,
     ...)
 end
 
@@ -57,10 +63,11 @@ end
 function graph.disable_saved_tensors_hooks(error_message, ...)
   check.string("disable_saved_tensors_hooks", "error_message", error_message)
   return region("disable_saved_tensors_hooks", function()
-    if regions > 0 then core._fail(error_message) end
     local outer = refused
-    refused = error_message
-    return guard(function() refused = outer end)
+    return new_guard(function()
+      if regions > 0 then core._fail(error_message) end
+      refused = error_message
+    end, function() refused = outer end)
   end, ...)
 end
 

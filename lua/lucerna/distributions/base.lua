@@ -311,7 +311,8 @@ local function normalizer(self)
     fail("entropy: %s does not implement entropy", self.__name)
   end
   for i, p in ipairs(given) do params[i] = p:detach():requires_grad_() end
-  local _ <close> = lucerna.enable_grad()
+  local guard <close> = core._mode(true)
+  guard()
   local value = self:_log_normalizer(table.unpack(params))
   return value, params, {lucerna.autograd.grad(value:sum(), params, {create_graph = true})}
 end

@@ -51,7 +51,7 @@ function M.detached(value)
   end, value)
 end
 
-local function with_grad() return core._set_mode(true) end
+local function with_grad() return core._mode(true) end
 
 -- The leaves of the trees, as inputs, put in the place of the tensors; returns the new trees.
 local function inputs_of(who, call, trees)
@@ -99,7 +99,8 @@ function M.begin(who, f, args, places, has_aux)
   call.outer = core.is_grad_enabled()
   local own = table.move(args, 1, args.n, 1, { n = args.n })
   do
-    local _ <close> = with_grad()
+    local recording <close> = with_grad()
+    recording()
     for k, inner in ipairs(inputs_of(who, call, trees)) do own[places[k]] = inner end
   end
   call.trees = trees
@@ -191,7 +192,8 @@ end
 function M.prepare_push(call)
   local us, gs = {}
   do
-    local _ <close> = with_grad()
+    local recording <close> = with_grad()
+    recording()
     for k, out in ipairs(call.outs) do us[k] = core.zeros_like(out:detach()):requires_grad_() end
     gs = M.gradients(call.outs, us, call.xs, { create_graph = true })
   end

@@ -55,9 +55,9 @@ function levels.hide(t, entered)
   return t
 end
 
---- Enters the levels again, for what belongs to a vmap that has ended. To be closed.
-function levels.enter(entered)
-  return core._vmap_enter(table.move(entered.objects, 1, #entered.objects, 1, {}))
+--- A guard that enters the levels again, for what belongs to a vmap that has ended.
+function levels.guard(entered)
+  return core._vmap_guard(table.move(entered.objects, 1, #entered.objects, 1, {}))
 end
 
 return levels

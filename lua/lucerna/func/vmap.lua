@@ -148,7 +148,7 @@ local function call(options, leaves, dims, shapes, size)
     end
   end
   local args = rebuild(shapes, inner)
-  local results = table.pack(scoped(function() return core._vmap_enter(level) end, options.f,
+  local results = table.pack(scoped(function() return level end, options.f,
     table.unpack(args, 1, args.n)))
   return read_results(options.out_dims, results, number, size)
 end

@@ -15,7 +15,8 @@ end
 -- The gradient by `wrt`, a tensor of zeros, of convolve(input, weight).
 local function gradient(convolve, wrt, input, weight, grad_output, ...)
   local recording = core.is_grad_enabled()
-  local _ <close> = require("lucerna").enable_grad()
+  local guard <close> = core._mode(true)
+  guard()
   local output = convolve(input, weight, nil, ...)
   return (autograd.grad(output, wrt, grad_output, { create_graph = recording }))
 end

@@ -253,7 +253,7 @@ local function commit(changes)
   end
 end
 
-local function without_grad() return root._set_mode(false) end
+local function without_grad() return root._mode(false) end
 
 local function convert(self, f, recurse)
   local changes = {}

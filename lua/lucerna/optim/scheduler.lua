@@ -71,7 +71,8 @@ function scheduler.rate(group) return optim.Optimizer._number(group.lr) end
 
 function scheduler.set_rate(group, rate)
   if lucerna.is_tensor(group.lr) then
-    local _ <close> = lucerna.no_grad()
+    local guard <close> = core._mode(false)
+    guard()
     group.lr:fill_(rate)
   else
     group.lr = rate

@@ -90,7 +90,8 @@ function clip.clip_grad_value_(...)
   local parameters, limit = arguments(who, { "parameters", "clip_value", "foreach" }, ...)
   limit = check.number(who, "clip_value", limit)
   local grads = gradients(check.tensors(who, "parameters", parameters))
-  local _ <close> = lucerna.no_grad()
+  local guard <close> = core._mode(false)
+  guard()
   for _, g in ipairs(grads) do g:clamp_(-limit, limit) end
 end
 

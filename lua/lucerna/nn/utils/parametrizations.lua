@@ -8,7 +8,9 @@ local parametrize = require "lucerna.nn.utils.parametrize"
 local SpectralNorm = require("lucerna.nn.utils.spectral_norm").SpectralNorm
 local WeightNorm = require("lucerna.nn.utils.weight_norm").WeightNorm
 
-local normalize = require("lucerna.core").functional.normalize
+local root = require "lucerna.core"
+
+local normalize = root.functional.normalize
 local linalg = lucerna.linalg
 
 local parametrizations = {}
@@ -115,7 +117,8 @@ local function new_base(self, q, like)
 end
 
 function Orthogonal:right_inverse(q)
-  local _ <close> = lucerna.no_grad()
+  local guard <close> = root._mode(false)
+  guard()
   if table.concat(q:size(), " ") ~= table.concat(self.shape, " ") then
     check.fail("Expected a matrix or batch of matrices of shape torch.Size([%s]). Got a tensor of "
       .. "shape %s.", table.concat(self.shape, ", "), check.size(q))
@@ -200,7 +203,8 @@ function SpectralNormMap:__init(weight, iterations, dim, eps)
   self.dim, self.eps = dim > 0 and dim or n + dim + 1, eps
   if n == 1 then return end
   self.n_power_iterations = iterations
-  local _ <close> = lucerna.no_grad()
+  local guard <close> = root._mode(false)
+  guard()
   local rows = SpectralNorm.matrix(weight, self.dim)
   self:register_buffer("_u", SpectralNorm.random(weight, rows:size(1), eps))
   self:register_buffer("_v", SpectralNorm.random(weight, rows:size(2), eps))
@@ -209,7 +213,8 @@ end
 
 -- u first, then v, in place: both are buffers.
 function SpectralNormMap:iterate(rows, n)
-  local _ <close> = lucerna.no_grad()
+  local guard <close> = root._mode(false)
+  guard()
   for _ = 1, n do
     self._u:copy_(normalize(rows:mv(self._v), { dim = 1, eps = self.eps }))
     self._v:copy_(normalize(rows:t():mv(self._u), { dim = 1, eps = self.eps }))

@@ -201,16 +201,18 @@ function Cache.__close(self)
   while cache and cache.closed do cache = cache.outer end
 end
 
-local function enter(values)
-  cache = setmetatable({ values = values, closed = false, outer = cache }, Cache)
-  return cache
+function Cache.__call(self)
+  self.outer = cache
+  cache = self
 end
 
 --- cached(f, ...) runs f; until it ends, parametrized tensors are computed once and kept (not
 -- while f has yielded). `local _ <close> = cached()` does it for the rest of a block.
 function parametrize.cached(...)
   local values = cache and cache.values or {}
-  return region("cached", function() return enter(values) end, ...)
+  return region("cached", function()
+    return setmetatable({ values = values, closed = false }, Cache)
+  end, ...)
 end
 
 -- ---- classes ----

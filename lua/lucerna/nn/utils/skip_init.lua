@@ -6,9 +6,9 @@ local scoped = require "lucerna.scoped"
 
 local module = {}
 
-local Skipping = {}
-function Skipping.__close(self) core._skip_init(self.before) end
-local function skipping() return setmetatable({ before = core._skip_init(true) }, Skipping) end
+local Skipping = { __close = core._skip_init_as }
+function Skipping.__call() core._skip_init(true) end
+local function skipping() return setmetatable({ core._skip_init() }, Skipping) end
 
 local function takes_device(class)
   while class do

@@ -8,7 +8,9 @@ local arguments = require "lucerna.arguments"
 local check = require "lucerna.nn.utils.check"
 local computed = require "lucerna.nn.utils.computed"
 
-local normalize = require("lucerna.core").functional.normalize
+local root = require "lucerna.core"
+
+local normalize = root.functional.normalize
 
 local spectral_norm = {}
 
@@ -46,7 +48,8 @@ end
 
 -- v first, then u, in place: both are buffers.
 function SpectralNorm:iterate(matrix, u, v)
-  local _ <close> = lucerna.no_grad()
+  local guard <close> = root._mode(false)
+  guard()
   for _ = 1, self.n_power_iterations do
     v:copy_(normalize(matrix:t():mv(u), { dim = 1, eps = self.eps }))
     u:copy_(normalize(matrix:mv(v), { dim = 1, eps = self.eps }))
@@ -99,7 +102,8 @@ local function has(state_dict, key, suffixes)
 end
 
 local function upgrade(state_dict, key, dim)
-  local _ <close> = lucerna.no_grad()
+  local guard <close> = root._mode(false)
+  guard()
   local original, weight = state_dict[key .. "_orig"], state_dict[key]
   local v = solve_v(SpectralNorm.matrix(original, dim), state_dict[key .. "_u"],
     (original / weight):mean())
@@ -155,7 +159,8 @@ function spectral_norm.spectral_norm(...)
     SpectralNorm)
   local u, v
   do
-    local _ <close> = lucerna.no_grad()
+    local guard <close> = root._mode(false)
+    guard()
     local matrix = SpectralNorm.matrix(weight, dim)
     u = SpectralNorm.random(weight, matrix:size(1), eps)
     v = SpectralNorm.random(weight, matrix:size(2), eps)

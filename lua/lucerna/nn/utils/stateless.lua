@@ -143,17 +143,11 @@ end
 
 local Replaced = {}
 
-local function replace(entries)
-  local replaced = setmetatable({ entries = entries, count = 0 }, Replaced)
-  local ok, err = pcall(function()
-    for k, entry in ipairs(entries) do
-      entry.original = put(entry, entry.value)
-      replaced.count = k
-    end
-  end)
-  if ok then return replaced end
-  Replaced.__close(replaced)
-  error(err, 0)
+function Replaced.__call(self)
+  for k, entry in ipairs(self.entries) do
+    entry.original = put(entry, entry.value)
+    self.count = k
+  end
 end
 
 -- The originals go back in; what is there now may have been replaced by the call.
@@ -218,8 +212,9 @@ function stateless.functional_call(module, maps, ...)
   if set.tie_weights ~= false then tie(names, values, known, tensors) end
   if set.strict then check_keys(module, values, known, tensors) end
   local entries = read_entries(module, names, values)
-  return write_back(maps, entries, values, scoped(function() return replace(entries) end, module,
-    unpack_arguments(args, kwargs)))
+  return write_back(maps, entries, values, scoped(function()
+    return setmetatable({ entries = entries, count = 0 }, Replaced)
+  end, module, unpack_arguments(args, kwargs)))
 end
 
 return stateless
