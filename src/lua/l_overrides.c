@@ -154,9 +154,9 @@ int luc_l_write_property(lua_State *L, luc_l_peer *peer) {
 
 /* ---- classes ---- */
 
-/* Marks the class and those derived from it. */
+/* Marks the class and those derived from it, which have what it has. */
 static void mark(lua_State *L, luc_l_class *c, bool properties, uint32_t overrides) {
-  if (!properties && !overrides) return;
+  if ((c->properties || !properties) && !(overrides & ~c->overrides)) return;
   c->nn->overrides |= overrides;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &c->nn->classes);
   lua_pushnil(L);

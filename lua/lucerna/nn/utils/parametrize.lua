@@ -237,12 +237,19 @@ local function compute(module, name)
   return values[name]
 end
 
+local WEAK_KEYS = { __mode = "k" }
+local properties = setmetatable({}, { __mode = "v" }) -- by name: what reads and assigns it
+
 local function property(name)
-  return nn.property(function(module) return compute(module, name) end,
-    function(module, value) child(module.parametrizations, name):right_inverse(value) end)
+  local found = properties[name]
+  if not found then
+    found = nn.property(function(module) return compute(module, name) end,
+      function(module, value) child(module.parametrizations, name):right_inverse(value) end)
+    properties[name] = found
+  end
+  return found
 end
 
-local WEAK_KEYS = { __mode = "k" }
 local made = setmetatable({}, WEAK_KEYS)  -- class -> names, joined -> its parametrized class
 local bases = setmetatable({}, WEAK_KEYS) -- parametrized class -> the class before
 
