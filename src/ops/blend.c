@@ -90,9 +90,11 @@ static luc_tensor *complex_by_exponent(luc_formula *f, luc_backward *b) {
   luc_value x = b->args[0], s = b->args[1];
   luc_tensor *y = b->results[0], *base = luc_as_tensor(&x), *exponent = s.as.tensor;
   luc_dtype dtype = y->dtype;
+  /* A number may be too large for complex64, but its logarithm is not. */
   base = base ? luc__f_to(f, base, dtype)
-              : luc__f_call(f, LUC_OP_scalar_tensor, LUC_ARGS(x, luc_v_dtype(dtype)));
-  luc_tensor *slope = luc__f2(f, LUC_OP_mul, y, luc__f1(f, LUC_OP_log, base));
+              : luc__f_call(f, LUC_OP_scalar_tensor, LUC_ARGS(x, luc_v_dtype(LUC_COMPLEX128)));
+  luc_tensor *log = luc__f_to(f, luc__f1(f, LUC_OP_log, base), dtype);
+  luc_tensor *slope = luc__f2(f, LUC_OP_mul, y, log);
   luc_tensor *whole = luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, slope));
   exponent = luc__f_to(f, exponent, dtype);
   luc_tensor *flat = luc__fs(f, LUC_OP_eq, luc__f1(f, LUC_OP_imag, exponent), 0);
