@@ -161,6 +161,19 @@ static void put_nearest(luc_text *text, const luc_names *missing, const luc_name
   if (any) luc__text_puts(text, ".");
 }
 
+/* ---- a whole checkpoint ---- */
+
+/* Where programs keep the state beside others. */
+static bool put_wrapped(luc_text *text, const luc_names *unexpected) {
+  static const char *const usual[] = {"state_dict", "model_state_dict", "model", "net", "params"};
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+    if (!contains(unexpected, usual[i])) continue;
+    luc__text_printf(text, "\n\tThe state may be what stands under \"%s\": load that.", usual[i]);
+    return true;
+  }
+  return false;
+}
+
 /* ---- swapped shapes ---- */
 
 /* A line about sizes, taken apart. */
@@ -228,7 +241,8 @@ static void put_swapped(luc_text *text, const luc_names *errors) {
 
 void luc__load_hints(luc_text *text, const luc_names *missing, const luc_names *unexpected,
                      const luc_names *errors) {
-  if (!put_prefix(text, missing, unexpected) && !put_renamed(text, missing, unexpected))
+  if (!put_prefix(text, missing, unexpected) && !put_renamed(text, missing, unexpected) &&
+      !(missing->n > 0 && put_wrapped(text, unexpected)))
     put_nearest(text, missing, unexpected);
   put_swapped(text, errors);
 }

@@ -286,6 +286,14 @@ describe("load_state_dict under other names", function()
 end)
 
 describe("the error of load_state_dict also says", function()
+  it("where in a checkpoint the state may be", function()
+    local m = nn.Linear(1, 1)
+    assert.are.same({'The state may be what stands under "model": load that.'},
+      hints_of(m, {model = m:state_dict(), epoch = 3}))
+    assert.are.same({'The state may be what stands under "state_dict": load that.'},
+      hints_of(m, {state_dict = m:state_dict(), optimizer = {}}))
+  end)
+
   it("what prefix to take off, or to add", function()
     local m = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
     assert.are.same({'The keys begin with "module.", which the model\'s do not: load them with '
