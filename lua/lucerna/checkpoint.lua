@@ -5,26 +5,41 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local files = require "lucerna.files"
+local is_plain = require("lucerna.nn.container").is_plain
 local ordered = require "lucerna.nn.ordered"
 
 local checkpoint = {}
 
 local fail = core._fail
 
--- What an ordered map holds, for the core: {key, value, …}, their number, the metadata. Other
--- objects are refused here.
-local function entries(value)
-  if not ordered.is(value) then
-    local name = type(value)
-    if core.nn.is_module(value) then
-      fail("save: cannot save a whole module (%s): save its state_dict()", value:_get_name())
-    elseif type(value) == "table" then
-      local known = value.state_dict and "; save its state_dict()" or ""
-      name = (getmetatable(value) or {}).__name or name
-      fail("save: cannot save a %s, an object%s", name, known)
+-- " (at a.b[3])", where value stands in tables in tables.
+local function place_in(object, value)
+  local queue, paths = { object }, { [object] = "" }
+  for _, t in ipairs(queue) do
+    for key, item in pairs(t) do
+      local path = paths[t] .. (type(key) == "string" and "." .. key or ("[%s]"):format(key))
+      if rawequal(item, value) then return (" (at %s)"):format((path:gsub("^%.", ""))) end
+      local walked = is_plain(item) or ordered.is(item)
+      if walked and not paths[item] then queue[#queue + 1], paths[item] = item, path end
     end
-    fail("save: cannot save a %s", name)
   end
+end
+
+local function refuse(object, value)
+  local at = not rawequal(value, object) and place_in(object, value) or ""
+  local name = type(value)
+  if core.nn.is_module(value) then
+    fail("save: cannot save a whole module (%s): save its state_dict()%s", value:_get_name(), at)
+  elseif name == "table" then
+    local known = value.state_dict and "; save its state_dict()" or ""
+    name = (getmetatable(value) or {}).__name or name
+    fail("save: cannot save a %s, an object%s%s", name, known, at)
+  end
+  fail("save: cannot save a %s%s", name, at)
+end
+
+-- What an ordered map holds, for the core: {key, value, …}, their number, the metadata.
+local function entries(value)
   local list, n = {}, 0
   for key, item in pairs(value) do
     if type(key) ~= "string" and type(key) ~= "number" then
@@ -42,7 +57,10 @@ end
 -- module or optimizer, save the state_dict(). f is a path (the old file stays until the new one is
 -- complete), a function that gets the bytes piece by piece or an object with a method write.
 function checkpoint.save(object, f)
-  core._save(object, files.target("save", "path", f), entries)
+  core._save(object, files.target("save", "path", f), function(value)
+    if not ordered.is(value) then refuse(object, value) end
+    return entries(value)
+  end)
 end
 
 -- Tensors are on the CPU in this build, wherever they were saved from.

@@ -267,8 +267,11 @@ describe("save", function()
     local net = nn.Linear(1, 1)
     for pattern, value in pairs {
       ["cannot save a whole module %(Linear%): save its state_dict%(%)"] = {m = net},
-      ["cannot save a SGD, an object; save its state_dict"] = {optim.SGD(net:parameters())},
-      ["cannot save a function"] = {f = print},
+      ["cannot save a SGD, an object; save its state_dict%(%) %(at %[1%]%)"] =
+        {optim.SGD(net:parameters())},
+      ["cannot save a function %(at f%)"] = {f = print},
+      ["cannot save a function %(at a%.b%[2%]%.f%)"] = {a = {b = {1, {f = print}}}},
+      ["cannot save a function$"] = print,
       ["cannot save a thread"] = {coroutine.create(print)},
       ["a table's key is a boolean"] = {[true] = 1},
       ["a table's key is a table"] = {[{}] = 1},
