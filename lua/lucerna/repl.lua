@@ -323,15 +323,32 @@ local function banner(lucerna)
     lucerna.get_num_threads(), lucerna.get_num_threads() == 1 and "" or "s")
 end
 
+-- What the prompt has at hand.
+local NAMES = {
+  lucerna = function() return require "lucerna" end,
+  nn = function() return require "lucerna.nn" end,
+  optim = function() return require "lucerna.optim" end,
+  F = function() return require "lucerna.nn.functional" end,
+  help = function() return require "lucerna.help" end,
+}
+
+--- The globals, and the prompt's names where there are none such: for code of the command line,
+-- whose script is to find its globals as it would alone.
+function repl.environment()
+  return setmetatable({}, {__newindex = _G, __index = function(_, name)
+    local value = _G[name]
+    if value == nil and NAMES[name] then return NAMES[name]() end
+    return value
+  end})
+end
+
 --- Reads and runs until the input ends. `terminal`: readline, remember, open_history,
 -- set_completer, close, call (an xpcall with the handler first), interactive.
 function repl.start(terminal)
   local lucerna = require "lucerna"
   local env = _G
   local write = terminal.write or function(text) io.stdout:write(text) end
-  env.lucerna, env.nn, env.optim = lucerna, lucerna.nn, lucerna.optim
-  env.F = lucerna.nn.functional
-  env.help = require "lucerna.help"
+  for name, make in pairs(NAMES) do env[name] = make() end
   local home = os.getenv "HOME"
   if home and terminal.interactive then terminal.open_history(home .. "/.lucerna_history") end
   terminal.set_completer(function(before) return repl.complete(before, env) end)

@@ -143,11 +143,23 @@ static bool run_script(lua_State *L, const options *o) {
   return call_loaded(L, luaL_loadfile(L, name), n);
 }
 
+/* The chunk on top of the stack reads the prompt's names where no global has them. */
+static bool give_names(lua_State *L) {
+  static const char code[] = "return require('lucerna.repl').environment()";
+  if (luaL_loadbuffer(L, code, sizeof code - 1, "=lucerna") != LUA_OK ||
+      lua_pcall(L, 0, 1, 0) != LUA_OK)
+    return false;
+  lua_setupvalue(L, -2, 1);
+  return true;
+}
+
 static bool run_code(lua_State *L, const options *o) {
   for (int i = 1; i < o->script; i++) {
     if (strncmp(o->argv[i], "-e", 2) != 0) continue;
     const char *code = o->argv[i][2] ? o->argv[i] + 2 : o->argv[++i];
-    if (!call_loaded(L, luaL_loadbuffer(L, code, strlen(code), "=(command line)"), 0)) return false;
+    int status = luaL_loadbuffer(L, code, strlen(code), "=(command line)");
+    if (status == LUA_OK && !give_names(L)) status = LUA_ERRRUN;
+    if (!call_loaded(L, status, 0)) return false;
   }
   return true;
 }

@@ -49,6 +49,15 @@ describe("the command", function()
     assert.equal("2\n", (run("-e'print(2)'")))
   end)
 
+  it("knows the prompt's names in code, and gives them to no script", function()
+    assert.equal("2\n", (run("-e " .. quote "print(nn.Linear(1, 2)(lucerna.ones(1)):size(1))")))
+    assert.equal("true\ttrue\ttrue\n",
+      (run("-e " .. quote "print(F.relu ~= nil, optim.SGD ~= nil, help ~= nil)")))
+    local path = script "print(nn, lucerna, x)"
+    assert.equal("nil\tnil\t3\n", (run("-e " .. quote "x = nn and 3" .. " " .. path)))
+    assert.equal("4\n", (run "-e 'nn = 4' -e 'print(nn)'"))
+  end)
+
   it("runs standard input when it is no terminal", function()
     assert.equal("3\n", (run("", "print(1 + 2)")))
     assert.equal("1\ta\n", (run("- a", "print(select('#', ...), ...)")))
