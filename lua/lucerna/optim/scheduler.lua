@@ -132,8 +132,9 @@ end
 
 --- The learning rates set last, one per group; the next step makes a new list.
 function LRScheduler:get_last_lr()
-  check_self(self, "LRScheduler", "get_last_lr", "optimizer")
-  return self._last_lr
+  local rates = type(self) == "table" and self._last_lr
+  if not rates then check_self(self, "LRScheduler", "get_last_lr", "optimizer") end
+  return rates
 end
 
 function scheduler.copy(value)
