@@ -50,7 +50,7 @@ typedef struct rd_job {
   bool native;       /* memory is of the kernel's type, */
   bool direct;       /* and folded as it lies */
   bool side_by_side; /* short runs, by a kernel for them */
-  bool pairs;        /* outputs lie without gaps, and inputs two by two */
+  int64_t group;     /* outputs lie without gaps, and inputs as so many columns, or 0 */
   int64_t size;      /* of an element, in bytes */
   int64_t longest;   /* run folded at once */
   int64_t block;     /* outputs folded together */
@@ -214,10 +214,12 @@ static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t beg
   const int64_t step = job->kept.strides[0][0];
   job->kernel->init(s->a, s->b, n);
   if (begin == end) return;
-  if (job->pairs) {
-    const char *from = at + begin * job->reduced.strides[0][0];
-    for (int64_t j = 0; j < n; j += 2, from += job->kept.strides[0][1])
-      job->kernel->rows(s->a + j, s->b, from, 2, 2, end - begin, 0);
+  if (job->group) {
+    const int64_t group = job->group, apart = job->reduced.strides[0][0], row = apart / job->size;
+    const int64_t between = job->kept.strides[0][1];
+    const char *from = at + begin * apart;
+    for (int64_t j = 0; j < n; j += group, from += between)
+      job->kernel->rows(s->a + j, s->b + j, from, group, row, end - begin, 0);
   } else if (job->way == BY_ROWS) {
     fold_rows(job, at, n, begin, end, s);
   } else if (job->way == BY_TURNS) {
@@ -270,12 +272,12 @@ static void run_outputs(void *arg, int64_t begin, int64_t end) {
   luc_cursor c;
   luc__nest_seek(&job->kept, begin, &c);
   while (begin < end) {
-    int64_t n = job->pairs ? end - begin : stretch(&job->kept, &c, begin, end);
+    int64_t n = job->group ? end - begin : stretch(&job->kept, &c, begin, end);
     n = n < job->block ? n : job->block;
     fold_block(job, c.ptr[0], n, 0, job->reduced.numel, &s);
     write_block(job, &c, n, &s);
     begin += n;
-    if (begin < end && job->pairs)
+    if (begin < end && job->group)
       luc__nest_seek(&job->kept, begin, &c);
     else if (begin < end)
       luc__nest_advance(&job->kept, &c, n);
@@ -434,14 +436,19 @@ static void take_apart(rd_job *job) {
     luc__nest_swap(kept, 0, 1);
 }
 
-/* Sums of two columns, as complex numbers are, in block after block. */
-static bool comes_in_pairs(const rd_job *job, int64_t size) {
-  enum { ELEMENTS = 4 };
+/* Rows of so many outputs, in block after block: whose states are whole vectors, or of two columns,
+ * which complex numbers are. */
+static int64_t group_of(const rd_job *job, int64_t size) {
+  enum { ELEMENTS = 4, VECTOR = 8, WIDE = 256 };
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
-  return job->what->op == LUC_RD_sum && job->native && job->compute != LUC_COMPUTE_I64 &&
-         kept->ndim == 2 && kept->sizes[0] == 2 && kept->strides[0][0] == size &&
-         kept->strides[1][1] == 2 * kept->strides[1][0] && reduced->ndim == 1 &&
-         reduced->strides[0][0] == 2 * size && reduced->numel > ELEMENTS;
+  const int64_t n = kept->sizes[0];
+  if (!job->native || kept->ndim != 2 || kept->strides[0][0] != size || reduced->ndim != 1)
+    return 0;
+  for (int i = 1; i <= 2; i++)
+    if (kept->base[i] && kept->strides[i][1] != n * kept->strides[i][0]) return 0;
+  if (n > VECTOR && n % VECTOR == 0 && reduced->numel * n <= WIDE) return n;
+  const bool sum = job->what->op == LUC_RD_sum && job->compute != LUC_COMPUTE_I64;
+  return sum && n == 2 && reduced->strides[0][0] == 2 * size && reduced->numel > ELEMENTS ? n : 0;
 }
 
 static void choose_way(rd_job *job, luc_dtype dtype) {
@@ -519,9 +526,10 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->load = job->copy->load[job->compute][dtype];
   split(job);
   choose_kernel(job, dtype);
-  job->pairs = comes_in_pairs(job, (int64_t)luc__dtype_size(dtype));
-  if (!job->pairs) take_apart(job);
+  job->group = group_of(job, (int64_t)luc__dtype_size(dtype));
+  if (!job->group) take_apart(job);
   choose_way(job, dtype);
+  if (job->group) job->block = BLOCK / job->group * job->group;
   const luc_rd_kernel *halves = kernel_of_halves(job, dtype);
   if (halves != NULL) job->kernel = halves, job->direct = true, job->longest = LONG;
 }
@@ -543,7 +551,7 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
   const int64_t stretch = job.kept.sizes[0];
   if (job.way == BY_ROWS && grain < stretch) grain = stretch < BLOCK ? stretch : BLOCK;
   if (job.way == BY_ROWS && least < grain) least = grain;
-  if (job.pairs) grain += grain & 1;
+  if (job.group) grain = luc__whole(grain, job.group);
   if (total >= PARTS_FROM && outputs < luc__min64(SHARES, total / GRAIN) * least &&
       each >= 2 * ROWS)
     return reduce_parts(ctx, &job);

@@ -442,3 +442,27 @@ describe("diff", function()
     assert.same({1, -4, 6, -4, 1}, y.grad:tolist())
   end)
 end)
+
+describe("groups of a few rows", function()
+  -- each by itself is what many are together
+  it("are reduced as each of them is", function()
+    lucerna.manual_seed(4)
+    for _, shape in ipairs {{700, 3, 16}, {300, 5, 24}, {200, 2, 128}, {90, 25, 10}, {999, 4, 8}} do
+      local whole = lucerna.randint(-50, 50, shape)
+      for _, dtype in ipairs {"float32", "float64", "int64", "int32", "uint8", "float16"} do
+        local x = whole:to(lucerna[dtype])
+        for _, name in ipairs {"sum", "amax", "argmin", "max", "any"} do
+          local all, one = {x[name](x, 2)}, shape[1] - 1
+          local each = {x[name](x[one]:clone(), 1)}
+          for i, part in ipairs(each) do
+            assert.is_true(all[i][one]:equal(part), dtype .. " " .. name)
+          end
+          local turned = x:transpose(1, 2):contiguous():transpose(1, 2)
+          assert.is_true(all[1]:equal((turned[name](turned, 2))), dtype .. " " .. name)
+          local gaps = x:narrow(1, 1, 2 * (one // 2)):unflatten(1, {-1, 2}):select(2, 1)
+          assert.is_true((gaps[name](gaps, 2))[3]:equal(all[1][5]), dtype .. " " .. name)
+        end
+      end
+    end
+  end)
+end)
