@@ -25,7 +25,7 @@ typedef struct luc_kernels {
   const luc_complex_fold_fn *complex_fold;
   const struct luc_activation_kernels *activation;
   const luc_rd_kernel (*reduce)[LUC_NUM_RD_TYPES];
-  const luc_scan_kernel (*scan)[LUC_NUM_COMPUTES];
+  const luc_scan_kernel (*scan)[LUC_NUM_SCAN_TYPES];
   const struct luc_gemm_kernels *gemm;              /* [2]: float32, float64; so are the others */
   const struct luc_gemm_kernels *gemm_pairs;        /* of bfloat16 */
   void (*const *gemm_int)(const struct luc_gemm *); /* [2]: int32, int64 */

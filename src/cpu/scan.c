@@ -109,7 +109,7 @@ static void share_lines(void *arg, int64_t begin, int64_t end) {
 static void share_out(luc_context *ctx, scan_job *job, luc_range_fn fn) {
   const luc_scan *s = job->s;
   int64_t lines = s->outer * s->inner, grain = s->n > 0 && s->n < GRAIN ? GRAIN / s->n : 1;
-  job->size = s->dtype == LUC_FLOAT32 ? 4 : 8;
+  job->size = (int64_t)luc__dtype_size(s->dtype);
   if (s->n > 0 && lines > 0) luc__parallel_for(ctx, lines, grain, fn, job);
 }
 
@@ -152,8 +152,9 @@ void luc__scan(luc_context *ctx, const luc_scan *s, const void *x, void *y, int6
     share_out(ctx, &job, scan_lines);
     return;
   }
-  job.kernel = &luc__kernels(ctx)->scan[s->op][luc__compute(s->dtype)];
-  job.size = s->dtype == LUC_FLOAT32 ? 4 : 8;
+  const int type = s->dtype == LUC_INT32 ? LUC_SCAN_I32 : (int)luc__compute(s->dtype);
+  job.kernel = &luc__kernels(ctx)->scan[s->op][type];
+  job.size = (int64_t)luc__dtype_size(s->dtype);
   if (s->inner == 1) {
     share_out(ctx, &job, scan_rows);
   } else {

@@ -1,5 +1,5 @@
 /* Running sums, products and extremes along one dimension of contiguous [outer, n, inner] memory of
- * a compute type (float32, float64, int64). */
+ * a compute type (float32, float64, int64), or, for extremes of n up to INT32_MAX, of int32. */
 #ifndef LUC_SCAN_H
 #define LUC_SCAN_H
 

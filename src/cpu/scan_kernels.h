@@ -6,6 +6,8 @@
 #include "cpu/scan.h"
 
 enum { LUC_SCAN_LINES = 256 };
+/* ORDER COMPUTE, then extremes of int32 */
+enum { LUC_SCAN_I32 = LUC_NUM_COMPUTES, LUC_NUM_SCAN_TYPES };
 
 /* What the lines have come to: totals in double or int64_t, or extremes of the compute type with
  * their places, in integers of its size. */
@@ -27,8 +29,8 @@ typedef struct luc_scan_kernel {
 } luc_scan_kernel;
 
 /* No LOGSUMEXP. ORDER SCAN, ORDER COMPUTE */
-extern const luc_scan_kernel luc__scan_base[LUC_NUM_SCANS][LUC_NUM_COMPUTES],
-    luc__scan_avx2[LUC_NUM_SCANS][LUC_NUM_COMPUTES],
-    luc__scan_avx512[LUC_NUM_SCANS][LUC_NUM_COMPUTES];
+extern const luc_scan_kernel luc__scan_base[LUC_NUM_SCANS][LUC_NUM_SCAN_TYPES],
+    luc__scan_avx2[LUC_NUM_SCANS][LUC_NUM_SCAN_TYPES],
+    luc__scan_avx512[LUC_NUM_SCANS][LUC_NUM_SCAN_TYPES];
 
 #endif

@@ -54,8 +54,11 @@ static luc_status scan(luc_context *ctx, luc_scan *s, luc_tensor *t, int64_t dim
   if (luc__dtype_is_complex(result)) return scan_complex(ctx, s, t, dim, result, out);
   s->dtype = native(result);
   LUC_TRY(describe(ctx, t, dim, s));
-  if (s->op == LUC_SCAN_MAX || s->op == LUC_SCAN_MIN)
+  if (s->op == LUC_SCAN_MAX || s->op == LUC_SCAN_MIN) {
+    const bool small = s->dtype == LUC_INT64 && result != LUC_INT64 && s->n <= INT32_MAX;
+    if (small) s->dtype = LUC_INT32;
     LUC_TRY(luc__out(ctx, &out[1], LUC_INT64, t->ndim, t->sizes, &at));
+  }
   LUC_GO(luc__contiguous_as(ctx, t, s->dtype, &in));
   LUC_GO(luc__tensor_empty_like(ctx, t, s->dtype, &y));
   luc__scan(ctx, s, in->data, y->data, at ? (int64_t *)(void *)at->data : NULL);

@@ -466,3 +466,39 @@ describe("groups of a few rows", function()
     end
   end)
 end)
+
+describe("running extremes", function()
+  local function expected(line, largest)
+    local top, place
+    local values, places = {}, {}
+    for i, v in ipairs(line) do
+      if not top or v ~= v or top == top and (largest and v >= top or not largest and v <= top) then
+        top, place = v, i
+      end
+      values[i], places[i] = top, place
+    end
+    return values, places
+  end
+
+  it("stand at the last of equals, of any dtype and along any dimension", function()
+    lucerna.manual_seed(6)
+    for _, n in ipairs {1, 15, 16, 33, 130} do
+      local whole = lucerna.randint(-2, 3, {3, n})
+      whole[2], whole[3] = lucerna.arange(n), lucerna.arange(n, 0, -1)
+      for _, dtype in ipairs {"int8", "uint8", "bool", "int16", "int32", "int64", "float32",
+          "float64", "bfloat16"} do
+        local x = whole:to(lucerna[dtype])
+        if x:is_floating_point() and n > 20 then x[1][20] = 0 / 0 end
+        for _, name in ipairs {"cummax", "cummin"} do
+          local values, places = x[name](x, 2)
+          assert.is_true(select(2, x:t()[name](x:t(), 1)):t():equal(places))
+          for i = 1, 3 do
+            local want, at = expected(x[i]:double():tolist(), name == "cummax")
+            assert.same(at, places[i]:tolist(), dtype .. name .. n)
+            if n <= 20 or i > 1 then assert.same(want, values[i]:double():tolist()) end
+          end
+        end
+      end
+    end
+  end)
+end)
