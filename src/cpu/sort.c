@@ -14,7 +14,7 @@ typedef struct pair {
 } pair;
 
 /* a pair has as many numbers */
-enum { PAIR = 2, SMALL = 32, FEW = 32, SOME = 128, LONG = 2000 };
+enum { PAIR = 2, SMALL = 64, FEW = 32, SOME = 128, LONG = 2000 };
 enum { GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
 
 static uint64_t nan_key(luc_dtype dtype) {
@@ -426,18 +426,22 @@ static const pair *select_rank(const sort_lines *s, int64_t first, int64_t rank,
 static const pair *select_first(const sort_lines *s, int64_t first, pair *p) {
   const int64_t n = s->job->n;
   uint64_t *keys = &p[n].key, strip[STRIP];
-  int64_t kept = 0, equals;
+  int64_t found = 0, kept = 0, equals;
   line_keys(s, first, 0, n, keys);
   const uint64_t last = rank_key(s, keys, keys + n, n, s->kept - 1, &equals);
   for (int64_t i = 0, m; i < n; i += m) {
     m = luc__min64(n - i, STRIP);
     line_keys(s, first, i, m, strip);
     for (int64_t k = 0; k < m; k++) {
-      const bool equal = strip[k] == last;
-      p[kept] = (pair){strip[k], i + k};
-      kept += (strip[k] < last) | (equal & (equals >= 0));
-      equals -= equal;
+      if (k % LUC_SORT_BLOCK == 0 && last < UINT64_MAX) k = s->kernels->pass(strip, k, m, last + 1);
+      if (k == m) break;
+      p[found] = (pair){strip[k], i + k};
+      found += strip[k] <= last;
     }
+  }
+  for (int64_t i = 0; i < found; i++) { /* of those as large as the last, the first */
+    p[kept] = p[i];
+    kept += p[i].key < last || equals-- >= 0;
   }
   return sort_pairs(p, p + n, kept);
 }
