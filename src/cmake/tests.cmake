@@ -34,6 +34,11 @@ foreach(name test_lua_sweep test_conv test_kernels test_math)
   endif()
 endforeach()
 
+# In full and with sanitizers it takes more than the ten minutes of the others.
+if(TARGET test_lua_sweep)
+  set_tests_properties(test_lua_sweep PROPERTIES TIMEOUT 7200)
+endif()
+
 if(LUCERNA_LUA_LIBRARY AND LUCERNA_LUA_INCLUDE)
   add_executable(lua_runner EXCLUDE_FROM_ALL tests/c/lua_runner.c)
   add_dependencies(c_tests lua_runner)
