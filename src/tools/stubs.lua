@@ -359,15 +359,32 @@ local function write_name(out, name, value, parts)
   end
 end
 
+-- The type of a value that is no function, or nil.
+local function type_of(value)
+  local kind = type(value)
+  if kind == "number" or kind == "string" then return kind end
+  if value == lucerna.none then return "userdata" end
+  if value == lucerna.default_generator then return "lucerna.Generator" end
+  return kind == "userdata" and lucerna[tostring(value)] == value and "lucerna.dtype" or nil
+end
+
+-- Constants: dtypes, none, pi, …
+local function write_constants(out)
+  local names = {}
+  for name, value in pairs(lucerna) do
+    if type_of(value) then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    out:write(("---@type %s\nlucerna.%s = nil\n\n"):format(type_of(lucerna[name]), name))
+  end
+end
+
 --- Writes the types of everything into a file.
 function stubs.write(path)
   local out = assert(io.open(path, "w"))
   out:write(HEAD, "\n")
-  for name, value in pairs(lucerna) do
-    if tostring(value) == name and type(value) == "userdata" and name ~= "none" then
-      out:write(("---@type lucerna.dtype\nlucerna.%s = nil\n\n"):format(name))
-    end
-  end
+  write_constants(out)
   local known = {}
   help.each(function(name, value, parts)
     local last = name:match("[%w_]+$")

@@ -126,6 +126,11 @@ describe("the reference", function()
     local defined = { ["repeat"] = true } -- a word of Lua
     for name in types:gmatch("\nfunction [%w_.]*[.:]([%w_]+)%(") do defined[name] = true end
     for _, known in ipairs(all) do assert(defined[known.name:match("[%w_]+$")], known.name) end
+    for name, value in pairs(lucerna) do
+      local constant = type(value) ~= "function" and type(value) ~= "table"
+      assert(not constant or types:find("\nlucerna." .. name .. " = nil\n", 1, true), name)
+    end
+    assert.matches("---@type lucerna.dtype\nlucerna.long = nil\n", types, 1, true)
     assert.matches("---@class lucerna.nn.GRU: lucerna.nn.RNNBase\n", types, 1, true)
     assert.matches("function lucerna.optim.Adam(params, lr, betas, eps, ", types, 1, true)
     assert.matches("function lucerna.optim.Muon(params, options)", types, 1, true)
