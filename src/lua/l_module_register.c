@@ -328,6 +328,18 @@ static int delattr(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 0;
 }
 
+/* core.nn._slot_to_field(m, name, value): a field in the place of a parameter or buffer. */
+static int slot_to_field(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
+  luaL_checktype(L, 2, LUA_TSTRING);
+  lua_settop(L, 3);
+  luc_slot slot;
+  if (luc__slot_find(peer->m, lua_tostring(L, 2), lua_rawlen(L, 2), &slot))
+    delete_slot(L, peer, 1, slot, 2);
+  lua_settop(L, 3);
+  return luc_l_module_set_field(L);
+}
+
 /* ---- nn.Parameter, nn.Buffer ---- */
 
 static int wrap(lua_State *L, luc_l_state *st, const luc_l_args *a, int flags, bool grad) {
@@ -396,6 +408,7 @@ static const luaL_Reg functions[] = {{"_add_registration_hook", add_hook},
                                      {"_swap", swap},
                                      {"_skip_init", skip_init},
                                      {"_skip_init_as", skip_init_as},
+                                     {"_slot_to_field", slot_to_field},
                                      {NULL, NULL}};
 
 void luc_l_open_registering(lua_State *L, luc_l_nn *nn) {

@@ -376,6 +376,55 @@ describe("a host's limit of instructions", function()
     return not ok
   end
 
+  -- A module's keys and values, class, hooks and what it computes.
+  local function state(m)
+    local lines = {tostring(m), #core.nn._hooks(m), tostring(m(lucerna.ones(1, 4)))}
+    for key, value in pairs(m:state_dict()) do lines[#lines + 1] = key .. tostring(value) end
+    return table.concat(lines, "\n")
+  end
+
+  local utils = nn.utils
+  local function pruned(m) utils.prune.l1_unstructured(m, "weight", 0.5) end
+  local changes = {
+    weight_norm = {utils.weight_norm, utils.remove_weight_norm},
+    spectral_norm = {utils.spectral_norm, utils.remove_spectral_norm},
+    prune = {pruned, function(m) utils.prune.remove(m, "weight") end},
+    ["a second prune"] = {pruned,
+      function(m) utils.prune.ln_structured(m, "weight", 0.5, 2, 1) end},
+    ["parametrizations.weight_norm"] = {utils.parametrizations.weight_norm,
+      function(m) utils.parametrize.remove_parametrizations(m, "weight") end},
+    ["a parametrized weight"] = {utils.parametrizations.weight_norm,
+      function(m) m.weight = lucerna.ones(3, 4) end},
+    ["a second parametrization"] = {
+      function(m) utils.parametrize.register_parametrization(m, "weight", nn.Tanh()) end,
+      function(m) utils.parametrize.register_parametrization(m, "weight", nn.Sigmoid()) end},
+  }
+
+  local function made(steps)
+    lucerna.manual_seed(1)
+    local m = nn.Linear(4, 3):eval()
+    for _, step in ipairs(steps) do step(m) end
+    return m
+  end
+
+  for name, steps in pairs(changes) do
+    it("leaves a module as it was before " .. name .. " and its end, or after #slow", function()
+      for k = 1, #steps do
+        local earlier = table.move(steps, 1, k - 1, 1, {})
+        local before = state(made(earlier))
+        local after = state(made(table.move(steps, 1, k, 1, {})))
+        local n, m = 0
+        repeat
+          n, m = n + 1, made(earlier)
+          local stopped = interrupted(function() steps[k](m) end, n)
+          local now = state(m)
+          assert.is_true(now == before or now == after, "instruction " .. n)
+        until not stopped
+        assert.is_true(n > 100)
+      end
+    end)
+  end
+
   local normal = modes()
   for name, f in pairs(calls) do
     it("leaves no mode of " .. name .. " behind", function()

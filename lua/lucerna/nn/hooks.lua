@@ -26,8 +26,8 @@ function Handle:remove()
   local id = self.id
   if self.registration then return core._remove_registration_hook(id) end
   local module = MODULES[id]
-  MODULES[id] = nil
   if self.global or module then core._remove_hook(module, id) end
+  MODULES[id] = nil
 end
 
 Handle.__close = Handle.remove

@@ -71,13 +71,27 @@ function check.insist(f, ...)
   end
 end
 
---- Runs f(undo). If it fails, what it passed to undo is run, last first, and the error goes on.
+--- Runs f(undo). If it fails, what it passed to undo is run, last first, and the error goes on. As
+-- a hook of debug may raise an error at any instruction, a step is passed before what it takes back
+-- is done, and must do no harm where it was not. What cannot be taken back exactly goes last, as a
+-- tail call of one function of C's: no instruction follows it.
 function check.transaction(f)
   local steps = {}
   local ok, err = pcall(f, function(step) steps[#steps + 1] = step end)
   if ok then return end
   for k = #steps, 1, -1 do check.insist(steps[k]) end
   error(err, 0)
+end
+
+--- To be called before hooks of the module are registered in a transaction: they go if it fails.
+function check.take_back_hooks(module, undo)
+  local last = core.nn._last_hook_id()
+  undo(function()
+    local hooks = core.nn._hooks(module)
+    for i = 4, #hooks, 4 do
+      if hooks[i] > last then core.nn._remove_hook(module, hooks[i]) end
+    end
+  end)
 end
 
 return check

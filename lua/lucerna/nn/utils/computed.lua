@@ -58,39 +58,64 @@ function computed.register(module, name, tensor)
   end
 end
 
--- Takes away a parameter, buffer or field; undo puts it back.
-local function take(module, name, undo)
-  local old = module[name]
+-- Puts back a parameter or buffer.
+local function put_back(module, name, old)
+  if core._is_slot(module, name) then return end
+  core._set_field(module, name, nil)
+  computed.register(module, name, old)
+end
+
+-- To be called before a name is registered in a transaction: it goes if that fails.
+local function take_back(module, name, undo)
+  if core._is_slot(module, name) then return end
   undo(function()
-    if core._is_slot(module, name) then return end
-    core._set_field(module, name, nil)
-    module[name] = old
+    if core._is_slot(module, name) then core.delattr(module, name) end
   end)
-  core.delattr(module, name)
 end
 
 --- Puts parameters and buffers {{suffix, tensor}, ...}, the hook, and what it computes (value) in
--- the place of the parameter. All or nothing.
-function computed.install(module, name, hook, tensors, value)
+-- the place of the parameter. prepare(): registers other hooks. All or nothing.
+function computed.install(module, name, hook, tensors, value, prepare)
   check.transaction(function(undo)
+    local old = module[name]
+    undo(function() put_back(module, name, old) end)
+    check.take_back_hooks(module, undo)
+    if prepare then prepare() end
     for _, item in ipairs(tensors) do
+      take_back(module, name .. item[1], undo)
       computed.register(module, name .. item[1], item[2])
-      undo(function() core.delattr(module, name .. item[1]) end)
     end
-    local handle = module:register_forward_pre_hook(hook)
-    undo(function() handle:remove() end)
-    take(module, name, undo)
-    core._set_field(module, name, value)
+    module:register_forward_pre_hook(hook)
+    return core._slot_to_field(module, name, value)
   end)
 end
 
---- The opposite: takes away the field and the tensors with these suffixes and registers a
--- parameter in their place. All or nothing.
-function computed.uninstall(module, name, suffixes, parameter)
+-- A forward pre-hook that is gone comes back, as the last one.
+local function hook_again(module, hook)
+  if not computed.find(module, function(other) return rawequal(other, hook) end) then
+    core._add_hook(module, PRE, hook, 0)
+  end
+end
+
+--- The opposite: takes away the field, the tensors with these suffixes and the hook, and registers
+-- a parameter in their place. finish(): takes other hooks away. All or nothing.
+function computed.uninstall(module, name, suffixes, parameter, hook, finish)
   check.transaction(function(undo)
-    if module[name] ~= nil then take(module, name, undo) end
-    for _, suffix in ipairs(suffixes) do take(module, name .. suffix, undo) end
+    local value = module[name]
+    undo(function() core._set_field(module, name, value) end)
+    if value ~= nil then core.delattr(module, name) end
+    for k = #suffixes, 1, -1 do -- undone in their order
+      local part = module[name .. suffixes[k]]
+      undo(function() put_back(module, name .. suffixes[k], part) end)
+      core.delattr(module, name .. suffixes[k])
+    end
+    take_back(module, name, undo)
     module:register_parameter(name, parameter)
+    if finish then finish(undo) end
+    local _, id = computed.find(module, function(other) return rawequal(other, hook) end)
+    if not id then return end
+    undo(function() hook_again(module, hook) end)
+    return core._remove_hook(module, id)
   end)
 end
 

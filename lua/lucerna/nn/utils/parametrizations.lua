@@ -184,9 +184,9 @@ function parametrizations.weight_norm(...)
   if parametrize.is_parametrized(module, name) then
     check.fail("weight_norm: %s is parametrized already, and norm and direction come first", name)
   end
-  parametrize.register_parametrization(module, name, WeightNormMap(dim), { unsafe = true })
-  module:_register_load_state_dict_pre_hook(load_old(name))
-  return module
+  return parametrize._register(module, name, WeightNormMap(dim), true, function()
+    module:_register_load_state_dict_pre_hook(load_old(name))
+  end)
 end
 
 -- ---- spectral norm ----

@@ -186,7 +186,14 @@ function ParametrizationList:right_inverse(value)
     return
   end
   check_several(self, values, single)
-  for k, tensor in ipairs(values) do self["original" .. k - 1].data = tensor:detach() end
+  check.transaction(function(undo)
+    for k, tensor in ipairs(values) do
+      local original = self["original" .. k - 1]
+      local before = original:detach()
+      undo(function() original.data = before end)
+      original.data = tensor:detach()
+    end
+  end)
 end
 
 -- ---- caching ----
@@ -313,7 +320,7 @@ local function check_added(module, name, parametrization)
     .. "enabled.")
 end
 
-local function add_first(module, name, parametrization, unsafe)
+local function add_first(module, name, parametrization, unsafe, prepare)
   local original, before, class = module[name], module[name]:detach(), core.class_of(module)
   local dict = dictionary(module)
   check.transaction(function(undo)
@@ -332,14 +339,46 @@ local function add_first(module, name, parametrization, unsafe)
     end
     undo(function() if child(dict, name) then core.delattr(dict, name) end end)
     dict[name] = list
-    core.delattr(module, name)
+    if prepare then
+      check.take_back_hooks(module, undo)
+      prepare()
+    end
     set_class(module, dict)
+    return core.delattr(module, name)
   end)
 end
 
 local function is_tensor_slot(module, name)
   local value = core._is_slot(module, name) and module[name]
   return lucerna.is_tensor(value)
+end
+
+local function add_more(module, name, parametrization, unsafe)
+  if not unsafe then check_added(module, name, parametrization) end
+  local list = child(module.parametrizations, name)
+  local before, n = list.unsafe, #list
+  check.transaction(function(undo)
+    undo(function()
+      if #list > n then core.delattr(list, -1) end
+      list.unsafe = before
+    end)
+    list.unsafe = before or unsafe or false
+    list:append(parametrization)
+  end)
+end
+
+-- Registers a parametrization; prepare() registers hooks of the module for it, if it is the first.
+function parametrize._register(module, name, parametrization, unsafe, prepare)
+  parametrization:train(module.training)
+  if parametrize.is_parametrized(module, name) then
+    add_more(module, name, parametrization, unsafe)
+  elseif is_tensor_slot(module, name) then
+    add_first(module, name, parametrization, unsafe, prepare)
+  else
+    check.fail("Module '%s' does not have a parameter, a buffer, or a parametrized element with "
+      .. "name '%s'", check.text(module), name)
+  end
+  return module
 end
 
 --- register_parametrization(module, tensor_name, parametrization, {unsafe = false}): from now on
@@ -353,19 +392,7 @@ function parametrize.register_parametrization(...)
   check.module(who, "module", module)
   check.string(who, "tensor_name", name)
   check.module(who, "parametrization", parametrization)
-  parametrization:train(module.training)
-  if parametrize.is_parametrized(module, name) then
-    if not unsafe then check_added(module, name, parametrization) end
-    local list = child(module.parametrizations, name)
-    list:append(parametrization)
-    list.unsafe = list.unsafe or unsafe or false
-  elseif is_tensor_slot(module, name) then
-    add_first(module, name, parametrization, unsafe)
-  else
-    check.fail("Module '%s' does not have a parameter, a buffer, or a parametrized element with "
-      .. "name '%s'", check.text(module), name)
-  end
-  return module
+  return parametrize._register(module, name, parametrization, unsafe)
 end
 
 -- The tensor to be left in place of the parametrized one, and the value it is to have, or nil.
@@ -402,10 +429,13 @@ function parametrize.remove_parametrizations(...)
     end)
     set_class(module, dict, name)
     register(module, name, tensor)
-    undo(function() dict[name] = list end)
-    core.delattr(dict, name)
+    local before = tensor:detach()
+    undo(function() tensor.data = before end)
     if value then tensor.data = value end
-    if #dict == 0 then core.delattr(module, "parametrizations") end
+    if #dict > 1 then return core.delattr(dict, name) end
+    undo(function() if not child(dict, name) then dict[name] = list end end)
+    core.delattr(dict, name)
+    return core.delattr(module, "parametrizations")
   end)
   return module
 end

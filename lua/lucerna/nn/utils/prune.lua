@@ -150,8 +150,11 @@ function Base:remove(module)
     check.fail("Module %s has to be pruned before pruning can be removed", check.text(module))
   end
   local weight, original = self:apply_mask(module):detach(), module[name .. "_orig"]
-  computed.uninstall(module, name, { "_orig", "_mask" }, original)
-  original.data = weight
+  computed.uninstall(module, name, { "_orig", "_mask" }, original, self, function(undo)
+    local before = original:detach()
+    undo(function() original.data = before end)
+    original.data = weight
+  end)
 end
 
 -- ---- applying ----
@@ -174,13 +177,17 @@ local function prune_again(module, name, method, scores, old)
   local original, before = module[name .. "_orig"], module[name .. "_mask"]
   local pruned = mask:to(original.dtype) * original
   check.transaction(function(undo)
-    local handle = module:register_forward_pre_hook(method)
-    undo(function() handle:remove() end)
-    undo(function() module[name .. "_mask"] = before end)
+    local weight = module[name]
+    undo(function()
+      module[name .. "_mask"] = before
+      core._set_field(module, name, weight)
+    end)
+    check.take_back_hooks(module, undo)
     module[name .. "_mask"] = mask
     module[name] = pruned
+    module:register_forward_pre_hook(method)
+    return core._remove_hook(module, old)
   end)
-  core._remove_hook(module, old)
 end
 
 local function prune_first(module, name, method, scores, original)
@@ -528,7 +535,7 @@ function prune.remove(...)
       check.text(module))
   end
   hook:remove(module)
-  core._remove_hook(module, id)
+  core._remove_hook(module, id) -- where a class has a remove of its own
   return module
 end
 

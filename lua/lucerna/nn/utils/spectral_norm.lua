@@ -131,6 +131,11 @@ local function load_old(hook)
   end
 end
 
+local function register_state_hooks(module, hook)
+  return { module:_register_state_dict_hook(mark_version(hook)),
+    module:_register_load_state_dict_pre_hook(load_old(hook)) }
+end
+
 -- ---- the functions ----
 
 local function check_new(who, module, name)
@@ -165,26 +170,24 @@ function spectral_norm.spectral_norm(...)
     u = SpectralNorm.random(weight, matrix:size(1), eps)
     v = SpectralNorm.random(weight, matrix:size(2), eps)
   end
-  check.transaction(function(undo)
-    local mark = module:_register_state_dict_hook(mark_version(hook))
-    undo(function() mark:remove() end)
-    local load = module:_register_load_state_dict_pre_hook(load_old(hook))
-    undo(function() load:remove() end)
-    hook.handles = { mark, load }
-    computed.install(module, name, hook, { { "_orig", weight }, { "_u", u }, { "_v", v } },
-      weight:detach())
-  end)
+  computed.install(module, name, hook, { { "_orig", weight }, { "_u", u }, { "_v", v } },
+    weight:detach(), function() hook.handles = register_state_hooks(module, hook) end)
   return module
 end
 
 --- remove_spectral_norm(module, name = "weight"): one parameter again, of the value it has now.
 function spectral_norm.remove_spectral_norm(...)
-  local module, name, hook, id =
+  local module, name, hook =
     computed.arguments("remove_spectral_norm", "spectral_norm", is_mine, ...)
   local weight = lucerna.no_grad(hook.compute, hook, module, false)
-  computed.uninstall(module, name, { "_u", "_v", "_orig" }, core.Parameter(weight))
-  core._remove_hook(module, id)
-  for _, handle in ipairs(hook.handles) do handle:remove() end
+  computed.uninstall(module, name, { "_orig", "_u", "_v" }, core.Parameter(weight), hook,
+    function(undo)
+      undo(function()
+        for _, handle in ipairs(hook.handles) do handle:remove() end
+        hook.handles = register_state_hooks(module, hook)
+      end)
+      for _, handle in ipairs(hook.handles) do handle:remove() end
+    end)
   return module
 end
 

@@ -79,11 +79,10 @@ end
 
 --- remove_weight_norm(module, name = "weight"): one parameter again, of the value it has now.
 function weight_norm.remove_weight_norm(...)
-  local module, name, hook, id =
+  local module, name, hook =
     computed.arguments("remove_weight_norm", "weight_norm", is_mine, ...)
   local weight = lucerna.no_grad(hook.compute, hook, module)
-  computed.uninstall(module, name, { "_g", "_v" }, Parameter(weight))
-  core.nn._remove_hook(module, id)
+  computed.uninstall(module, name, { "_g", "_v" }, Parameter(weight), hook)
   return module
 end
 
