@@ -72,8 +72,19 @@ static void run_stretches(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-void luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
-                     const luc_update *u, int64_t count) {
+/* Parameters mostly are at the same step. */
+static void set_corrections(const luc_adam *o, luc_update *u, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    bool same = i > 0 && u[i].step == u[i - 1].step;
+    u[i].correction1 = same ? u[i - 1].correction1 : 1 - pow(o->beta1, (double)u[i].step);
+    u[i].correction2 = same ? u[i - 1].correction2 : 1 - pow(o->beta2, (double)u[i].step);
+  }
+}
+
+void luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options, luc_update *u,
+                     int64_t count) {
+  if ((rule >= LUC_RULE_ADAM && rule <= LUC_RULE_RADAM) || rule == LUC_RULE_SPARSE_ADAM)
+    set_corrections(options, u, count);
   job j = {rule, options, luc__kernels(ctx)->optim, u, count};
   int64_t total = 0, elements = 0;
   for (int64_t i = 0; i < count; i++) {

@@ -20,6 +20,7 @@ typedef struct luc_update {
   int64_t nrows; /* as do, if rows is not NULL, all that are not among these, ascending */
   int64_t step;  /* this parameter's steps, this one included: 1 on the first. sgd's first step
                    copies the gradient into the buffer, whatever it holds. */
+  double correction1, correction2; /* 1 - beta^step, of Adam's kin: luc__optim_step sets them */
 } luc_update;
 
 /* How parameters are updated, each with its struct of options, which is
@@ -86,7 +87,7 @@ typedef struct luc_rprop {
 } luc_rprop;
 
 /* Updates all parameters; options is the rule's struct. */
-void luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
-                     const luc_update *u, int64_t count);
+void luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options, luc_update *u,
+                     int64_t count);
 
 #endif

@@ -490,7 +490,7 @@ static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
 
 /* Nothing here can fail. */
 static void update_group(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
-                         const luc_update *updates, const operands *held) {
+                         luc_update *updates, const operands *held) {
   double numbers[LUC_MAX_PARAMS + LUC_SCHEMA_FLOATS] = {0}, *next = numbers;
   for (int i = 0; i < o->kind->ntakes; i++) {
     const luc_value *v = &g->options[o->kind->takes[i]];
