@@ -97,6 +97,21 @@ local function find(text)
   return found
 end
 
+-- " (did you mean …?)", a name that differs from text in case and underscores only, or "".
+local function alike(text)
+  local function letters(s) return (s:lower():gsub("[^%w]", "")) end
+  local wanted, found = letters(text), nil
+  each_place(function(prefix, t)
+    for name in pairs(require("lucerna.repl").keys(t)) do
+      local same = letters(name) == wanted or letters(prefix .. name) == wanted
+      if same and not name:find("^_") and (not found or #found > #prefix + #name) then
+        found = prefix .. name
+      end
+    end
+  end)
+  return found and (" (did you mean '%s'?)"):format(found) or ""
+end
+
 -- ---- what comments and schemas say ----
 
 local function lines_of(path)
@@ -326,7 +341,7 @@ function help.text(value)
   if value == nil then return INTRODUCTION end
   if type(value) == "string" then
     local found = find(value)
-    if found == nil then return ("nothing is called '%s'"):format(value) end
+    if found == nil then return ("nothing is called '%s'%s"):format(value, alike(value)) end
     if type(found) ~= "string" then value = found end
   end
   if type(value) == "function" then return function_text(value) end

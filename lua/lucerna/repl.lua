@@ -15,14 +15,14 @@ local function is_incomplete(message) return message:find("<eof>", -5, true) ~= 
 -- the error and true when the text is only the beginning of a chunk.
 function repl.compile(text, env)
   local expression = text:match("^%s*=(.*)$") or text
-  local f = load("local _repl <close> = nil return " .. expression, "=stdin", "t", env)
+  local f, cut = load("local _repl <close> = nil return " .. expression, "=stdin", "t", env)
   local kept = text:match("^%s*local%s+(.*)$")
   if not f and kept then f = load(kept, "=stdin", "t", env) end
   if f then return f end
   local message
   f, message = load(text, "=stdin", "t", env)
   if f then return f end
-  return nil, message, is_incomplete(message)
+  return nil, message, is_incomplete(message) or is_incomplete(cut)
 end
 
 -- ---- showing values ----

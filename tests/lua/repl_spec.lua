@@ -44,7 +44,8 @@ describe("a chunk", function()
   end)
 
   it("may need more lines", function()
-    local texts = {"for i = 1, 2 do", "f(", "x = {1,", "if a then", "function f()", "[[a"}
+    local texts = {"for i = 1, 2 do", "f(", "x = {1,", "if a then", "function f()", "[[a", "x +",
+      "a.b ..", "x == 1 and"}
     for _, text in ipairs(texts) do
       local f, _, incomplete = repl.compile(text)
       assert.is_nil(f)
@@ -250,6 +251,10 @@ describe("help", function()
 
   it("admits what it does not know", function()
     assert.equal("nothing is called 'nonsense'", help.text "nonsense")
+    assert.equal("nothing is called 'nn.linear' (did you mean 'nn.Linear'?)",
+      help.text "nn.linear")
+    assert.equal("nothing is called 'batch_norm_2d' (did you mean 'nn.BatchNorm2d'?)",
+      help.text "batch_norm_2d")
     assert.matches("^number: 5", help.text(5))
     assert.matches("no documentation", help.text(print))
   end)
