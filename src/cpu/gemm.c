@@ -468,30 +468,43 @@ typedef struct int_job {
   luc_gemm g;
   luc_gemm_int_fn product;
   int64_t row_cuts, column_cuts; /* of one product */
+  int64_t size, size_c;          /* of an element of A and B, of C */
 } int_job;
 
 static void int_pieces(void *arg, int64_t begin, int64_t end) {
   const int_job *j = arg;
-  const int64_t size = (int64_t)luc__dtype_size(j->g.dtype);
   for (int64_t i = begin; i < end; i++) {
     luc_gemm g = j->g;
     const int64_t item = i / (j->row_cuts * j->column_cuts);
     const int64_t row = i / j->column_cuts % j->row_cuts * INT_ROWS;
     const int64_t column = i % j->column_cuts * INT_COLUMNS;
-    go_to_item(&g, item, size);
-    g.a = (const char *)g.a + row * g.a_row * size;
-    g.b = (const char *)g.b + column * g.b_col * size;
-    g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * size;
+    go_to_item(&g, item, j->size);
+    g.a = (const char *)g.a + row * g.a_row * j->size;
+    g.b = (const char *)g.b + column * g.b_col * j->size;
+    g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * j->size_c;
     g.m = luc__min64(g.m - row, INT_ROWS);
     g.n = luc__min64(g.n - column, INT_COLUMNS);
     j->product(&g);
   }
 }
 
+/* ORDER of luc__gemm_int_*: the kernel for a dtype. */
+static int int_kernel(luc_dtype dtype) {
+  switch (dtype) {
+  case LUC_INT64: return 1;
+  case LUC_INT16: return 2;
+  case LUC_INT8: return 3;
+  case LUC_UINT8: return 4;
+  default: return 0;
+  }
+}
+
 luc_status luc__gemm_int(luc_context *ctx, const luc_gemm *g) {
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
   int_job j = {.g = g->n == 1 && g->c_row == 1 ? turn(g) : *g,
-               .product = luc__kernels(ctx)->gemm_int[g->dtype == LUC_INT64]};
+               .product = luc__kernels(ctx)->gemm_int[int_kernel(g->dtype)],
+               .size = (int64_t)luc__dtype_size(g->dtype)};
+  j.size_c = j.size == 1 ? 2 : j.size;
   j.row_cuts = luc__cuts(j.g.m, INT_ROWS), j.column_cuts = luc__cuts(j.g.n, INT_COLUMNS);
   const int64_t work = luc__min64(j.g.m, INT_ROWS) * luc__min64(j.g.n, INT_COLUMNS) * (g->k + 1);
   luc__parallel_for(ctx, j.row_cuts * j.column_cuts * g->batch, PIECE_WORK / 4 / work + 1,

@@ -1,5 +1,6 @@
 /* The serial pieces of matrix products, for float, double and integers. */
 #include <stddef.h>
+#include <string.h>
 
 #include "cpu/gemm_kernels.h"
 
@@ -24,6 +25,16 @@
 #define FN(name)   name##_i64
 #include "cpu/gemm_int.inc"
 
+#define E        int16_t
+#define FN(name) name##_i16
+#include "cpu/gemm_narrow.inc"
+#define E        int8_t
+#define FN(name) name##_i8
+#include "cpu/gemm_narrow.inc"
+#define E        uint8_t
+#define FN(name) name##_u8
+#include "cpu/gemm_narrow.inc"
+
 /* ORDER DTYPE */
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
     {block_f32, scattered_f32, dots_f32, outer_f32, tiny_f32, serial_f32, transpose_f32, NULL,
@@ -32,4 +43,5 @@ const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
      NULL},
 };
 
-const luc_gemm_int_fn LUC_ISA_NAME(luc__gemm_int)[2] = {product_i32, product_i64};
+const luc_gemm_int_fn LUC_ISA_NAME(luc__gemm_int)[LUC_GEMM_INTS] = {
+    product_i32, product_i64, narrow_i16, narrow_i8, narrow_u8};

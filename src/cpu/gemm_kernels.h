@@ -63,8 +63,11 @@ extern const luc_gemm_kernels luc__gemm_pairs_base, luc__gemm_pairs_avx2, luc__g
 
 const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, luc_dtype dtype, bool pairs);
 
-/* One product of int32 or of int64 (batch and all but strides, sizes and data ignored). */
+/* One product of integers (batch and all but strides, sizes and data ignored): of int32, int64,
+ * and with a vector of int16, int8, uint8, whose results are int16. */
 typedef void (*luc_gemm_int_fn)(const luc_gemm *g);
-extern const luc_gemm_int_fn luc__gemm_int_base[2], luc__gemm_int_avx2[2], luc__gemm_int_avx512[2];
+enum { LUC_GEMM_INTS = 5 };
+extern const luc_gemm_int_fn luc__gemm_int_base[LUC_GEMM_INTS], luc__gemm_int_avx2[LUC_GEMM_INTS],
+    luc__gemm_int_avx512[LUC_GEMM_INTS];
 
 #endif

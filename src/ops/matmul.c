@@ -192,20 +192,29 @@ static bool is_row(const luc_tensor *t, luc_dtype dtype, int64_t n) {
   return t->ndim == 1 && t->dtype == dtype && t->sizes[0] == n && t->strides[0] == 1;
 }
 
+/* Is this a product with a vector of integers of one or two bytes? These go as they lie. */
+static bool is_narrow(const luc_tensor *a, const luc_tensor *b) {
+  if (a->ndim > 2 || b->ndim > 2 || a->ndim == 0 || b->ndim == 0) return false;
+  if (a->dtype != LUC_INT8 && a->dtype != LUC_UINT8 && a->dtype != LUC_INT16) return false;
+  return a->ndim == 1 || a->sizes[0] == 1 || b->ndim == 1 || b->sizes[1] == 1;
+}
+
 /* out = beta * add + alpha * a b; add NULL for the product alone. */
 static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor *add,
                            double beta, double alpha, luc_value *out) {
   luc_status status;
-  luc_dtype compute = LUC_FLOAT32;
+  luc_dtype compute = LUC_FLOAT32, dtype;
   luc_tensor *x = NULL, *y = NULL, *c = NULL;
   product p;
   LUC_TRY(product_dtype(ctx, a, b, &compute));
+  dtype = compute;
+  if (is_narrow(a, b)) dtype = (luc_dtype)a->dtype, compute = LUC_INT16;
   if (luc__dtype_is_complex(a->dtype)) return multiply_complex(ctx, a, b, add, beta, alpha, out);
   LUC_GO(pair_up(ctx, a, b, &x, &y));
   const bool pairs = x != NULL, many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4;
   if (!pairs) {
-    LUC_GO(operand(ctx, a, compute, false, &x));
-    LUC_GO(operand(ctx, b, compute, many && !luc__dtype_is_float(compute), &y));
+    LUC_GO(operand(ctx, a, dtype, false, &x));
+    LUC_GO(operand(ctx, b, dtype, many && !luc__dtype_is_float(dtype), &y));
   }
   LUC_GO(plan_product(ctx, x, y, &p));
   p.gemm.pairs = pairs;

@@ -272,7 +272,8 @@ end)
 describe("products of integers", function()
   it("wrap in their dtype, whatever way their factors lie", function()
     for _, dtype in ipairs {"int64", "int32", "int16", "int8", "uint8"} do
-      for _, size in ipairs {{1, 40, 7}, {7, 40, 1}, {5, 3, 3}, {17, 33, 70}, {5, 0, 4}} do
+      for _, size in ipairs {{1, 40, 7}, {7, 40, 1}, {5, 3, 3}, {17, 33, 70}, {5, 0, 4},
+        {1, 1030, 1}, {1, 6, 600}, {600, 9, 1}} do
         local m, k, n = table.unpack(size)
         local a = lucerna.randint(0, 50, {m, k}):to(lucerna[dtype])
         local b = lucerna.randint(0, 50, {k, n}):to(lucerna[dtype])
@@ -280,6 +281,8 @@ describe("products of integers", function()
         for _, x in ipairs {a, a:t():contiguous():t(), lucerna.stack({a, a}, 3):select(3, 1)} do
           for _, y in ipairs {b, b:t():contiguous():t(), lucerna.stack({b, b}, 3):select(3, 1)} do
             assert.is_true(x:mm(y):equal(want))
+            assert.is_true(x:mv(y:select(2, 1)):equal(want:select(2, 1)))
+            assert.is_true(x[1]:matmul(y):equal(want[1]))
             assert.is_true(lucerna.stack {x, x}:bmm(lucerna.stack {y, y})[2]:equal(want))
           end
         end
