@@ -137,6 +137,14 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
   LUC_EW_VECTORS(name##_vectors, 0, call)                                                          \
   LUC_EW_VECTORS(name##_own, own, call)                                                            \
   LUC_EW_BY_VECTORS(name, inputs, ONCE == own ? FN(name##_own) : FN(name##_vectors))
+/* VLOOP of numbers whose sign makes the difference. */
+#define VLOOP_BY_SIGN(name, call)                                                                  \
+  LUC_EW_VECTORS(name##_vectors, 0, call)                                                          \
+  static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
+                              unsigned once) {                                                     \
+    (void)once;                                                                                    \
+    FN(by_sign)(FN(name##_vectors), out, in, n, params);                                           \
+  }
 /* VPAIRS: as PAIRS. */
 #define VPAIRS(name, inputs, call)                                                                 \
   LUC_INLINE void FN(name##_each)(T * o, const void *const *in, int64_t n, const PARAMS *p,        \
