@@ -50,6 +50,7 @@ static luc_status run_op(luc_context *ctx, luc_node *node, luc_tensor *const *go
   luc_status status = LUC_OK;
   bool attach = ctx->grad_mode && node->nresults <= LUC_MAX_RESULTS;
   bool packed = node->packed, autocast = ctx->autocast;
+  const int held = ctx->num_held;
   luc_saved saved;
   saved.tensors = NULL;
   LUC_TRY(check_versions(ctx, node));
@@ -66,6 +67,7 @@ static luc_status run_op(luc_context *ctx, luc_node *node, luc_tensor *const *go
   status = luc__ops[node->op].grad(ctx, &b);
 done:
   ctx->autocast = autocast;
+  luc__let_go(ctx, held);
   if (packed) luc__saved_close(ctx, &saved);
   for (int r = 0; r < LUC_MAX_RESULTS; r++) luc_tensor_release(ctx, attached[r]);
   return status;

@@ -31,8 +31,10 @@ struct luc_context {
   uint8_t default_dtype; /* luc_dtype; float32 to begin with */
   bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
-  bool inside_op;  /* an operator is running: what it calls is not recorded */
-  int64_t first;   /* what positions made by a LUC_F_COUNTED row begin with */
+  bool inside_op;           /* an operator is running: what it calls is not recorded */
+  int64_t first;            /* what positions made by a LUC_F_COUNTED row begin with */
+  struct luc_tensor **held; /* ops/scratch.h: what running operators made for themselves */
+  int num_held, held_room;
   int64_t batched; /* vmap levels entered + batched tensors alive; 0: nothing to look for */
   struct luc_vmap_level *vmap; /* ops/vmap.h: the innermost level, or NULL */
   bool uninitialized; /* tensors without a shape have been made: operators look out for them */

@@ -414,12 +414,11 @@ static luc_status half_of(luc_context *ctx, luc_tensor *t, int dim, int which, l
   int64_t sizes[LUC_MAX_DIMS];
   for (int d = 0; d < t->ndim; d++) sizes[d] = d == dim ? t->sizes[d] / 2 : t->sizes[d];
   int64_t offset = t->offset + which * sizes[dim] * t->strides[dim];
-  return luc__tensor_view(ctx, t, t->ndim, sizes, t->strides, offset, out);
+  return luc__held(ctx, luc__tensor_view(ctx, t, t->ndim, sizes, t->strides, offset, out), out);
 }
 
 luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *x = args[0].as.tensor, *a = NULL, *gate = NULL, *y;
+  luc_tensor *x = args[0].as.tensor, *a, *gate, *y;
   int dim;
   LUC_TRY(luc__need_float(ctx, "input", x));
   LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, x->ndim, &dim));
@@ -428,31 +427,26 @@ luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
     return luc__fail_shapes(ctx, "input", x, NULL, NULL,
                             "the split dimension must have an even size, not %lld",
                             (long long)x->sizes[dim]);
-  LUC_GO(half_of(ctx, x, dim, 0, &a));
-  LUC_GO(half_of(ctx, x, dim, 1, &gate));
-  LUC_GO(luc__out(ctx, out, x->dtype, a->ndim, a->sizes, &y));
+  LUC_TRY(half_of(ctx, x, dim, 0, &a));
+  LUC_TRY(half_of(ctx, x, dim, 1, &gate));
+  LUC_TRY(luc__out(ctx, out, x->dtype, a->ndim, a->sizes, &y));
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->glu, x->dtype, y,
                        (luc_ew_input[]){{.t = a}, {.t = gate}}, NULL);
-done:
-  LUC_RELEASE(ctx, a, gate);
-  return status;
+  return LUC_OK;
 }
 
 /* glu_backward(grad, input, dim): each half of the result from all of grad. */
 luc_status luc__run_glu_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *x = args[1].as.tensor, *halves[4] = {NULL, NULL, NULL, NULL}, *dx;
+  luc_tensor *x = args[1].as.tensor, *halves[4], *dx;
   const luc_activation_kernels *k = luc__kernels(ctx)->activation;
   luc_dtype dtype = x->dtype;
   int dim = (int)args[2].as.i;
-  LUC_GO(luc__out(ctx, out, dtype, x->ndim, x->sizes, &dx));
-  for (int i = 0; i < 4; i++) LUC_GO(half_of(ctx, i < 2 ? x : dx, dim, i % 2, &halves[i]));
+  LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &dx));
+  for (int i = 0; i < 4; i++) LUC_TRY(half_of(ctx, i < 2 ? x : dx, dim, i % 2, &halves[i]));
   luc_ew_input g = {.t = args[0].as.tensor}, a = {.t = halves[0]}, gate = {.t = halves[1]};
   luc__elementwise_run(ctx, &k->glu, dtype, halves[2], (luc_ew_input[]){g, gate}, NULL);
   luc__elementwise_run(ctx, &k->glu_gate, dtype, halves[3], (luc_ew_input[]){g, a, gate}, NULL);
-done:
-  for (int i = 0; i < 4; i++) luc_tensor_release(ctx, halves[i]);
-  return status;
+  return LUC_OK;
 }
 
 luc_status luc__grad_glu(luc_context *ctx, luc_backward *b) {

@@ -43,18 +43,15 @@ static luc_status check_mask(luc_context *ctx, const luc_tensor *self, int dim,
 
 /* A mask of k dimensions is k vectors of positions. */
 static luc_status spread_mask(luc_context *ctx, luc_tensor *mask, luc_tensor **at) {
-  luc_tensor *bits, *all = NULL;
-  LUC_TRY(luc__contiguous_as(ctx, mask, LUC_BOOL, &bits));
+  luc_tensor *bits, *all;
+  LUC_TRY(luc__as_dense(ctx, mask, LUC_BOOL, &bits));
   int64_t one = 1;
-  luc_status status = LUC_OK;
-  LUC_GO(luc__mask_coordinates(ctx, bits, true, &all));
+  LUC_TRY(luc__held(ctx, luc__mask_coordinates(ctx, bits, true, &all), &all));
   for (int d = 0; d < mask->ndim; d++) {
     int64_t count = all->sizes[1];
-    LUC_GO(luc__tensor_view(ctx, all, 1, &count, &one, d * count, &at[d]));
+    LUC_TRY(luc__tensor_view(ctx, all, 1, &count, &one, d * count, &at[d]));
   }
-done:
-  LUC_RELEASE(ctx, bits, all);
-  return status;
+  return LUC_OK;
 }
 
 /* Puts every index where its dimension is; masks become vectors unless `keep` (a single mask). */

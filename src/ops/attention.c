@@ -55,8 +55,8 @@ enum { Q, K, V, MASK };
 static luc_status adjacent(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
   const int last = t->ndim - 1;
   if (t->dtype != dtype || (t->strides[last] != 1 && t->sizes[last] > 1))
-    return luc__contiguous_as(ctx, t, dtype, out);
-  *out = luc__retain(t);
+    return luc__as_dense(ctx, t, dtype, out);
+  *out = t;
   return LUC_OK;
 }
 
@@ -69,7 +69,7 @@ static luc_status in_order_of(luc_context *ctx, const luc_tensor *like, int64_t 
   const int last = like->ndim - 1;
   memcpy(sizes, like->sizes, sizeof sizes);
   sizes[last] = width;
-  LUC_TRY(luc__tensor_empty(ctx, dtype, like->ndim, sizes, out));
+  LUC_TRY(luc__scratch(ctx, dtype, like->ndim, sizes, out));
   for (int n = 0; n < last && (*out)->numel > 0; n++) {
     int inner = -1;
     for (int d = last - 1; d >= 0; d--)
@@ -114,45 +114,38 @@ static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causa
 /* attention(query, key, value, attn_mask, is_causal, scale) */
 luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { Y = MASK, LSE, COUNT };
-  luc_status status;
-  luc_tensor *t[COUNT] = {0}, *q = args[0].as.tensor;
+  luc_tensor *t[COUNT], *q = args[0].as.tensor;
   luc_dtype dtype = q->dtype, compute = luc__compute_dtype(dtype);
-  for (int i = Q; i <= V; i++) LUC_GO(adjacent(ctx, args[i].as.tensor, compute, &t[i]));
+  for (int i = Q; i <= V; i++) LUC_TRY(adjacent(ctx, args[i].as.tensor, compute, &t[i]));
   luc_attention a = geometry(t, luc_as_tensor(&args[MASK]), args[4].as.i, luc_as_double(&args[5]));
-  LUC_GO(in_order_of(ctx, q, a.ev, compute, &t[Y]));
-  LUC_GO(luc__tensor_empty(ctx, compute, q->ndim - 1, q->sizes, &t[LSE]));
+  LUC_TRY(in_order_of(ctx, q, a.ev, compute, &t[Y]));
+  LUC_TRY(luc__scratch(ctx, compute, q->ndim - 1, q->sizes, &t[LSE]));
   const luc_heads y = heads_of(t[Y]);
-  LUC_GO(luc__attention(ctx, &a, &y, t[LSE]->data));
+  LUC_TRY(luc__attention(ctx, &a, &y, t[LSE]->data));
   out[1] = luc_v_tensor(luc__retain(t[LSE]));
-  status = luc__deliver(ctx, &out[0], dtype, &t[Y]);
-done:
-  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
-  return status;
+  return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 
 /* attention_backward(grad, query, key, value, attn_mask, output, logsumexp, is_causal, scale) */
 luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { G = MASK, Y, LSE, DQ, DK, DV, COUNT };
   static const int from[] = {1, 2, 3, 0, 5};
-  luc_status status;
-  luc_tensor *t[COUNT] = {0};
+  luc_tensor *t[COUNT];
   luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   luc_heads h[COUNT];
-  for (int i = Q; i <= Y; i++) LUC_GO(adjacent(ctx, args[from[i]].as.tensor, compute, &t[i]));
-  LUC_GO(luc__dense(ctx, args[6].as.tensor, compute, &t[LSE]));
+  for (int i = Q; i <= Y; i++) LUC_TRY(adjacent(ctx, args[from[i]].as.tensor, compute, &t[i]));
+  LUC_TRY(luc__as_dense(ctx, args[6].as.tensor, compute, &t[LSE]));
   luc_attention a = geometry(t, luc_as_tensor(&args[4]), args[7].as.i, luc_as_double(&args[8]));
   for (int i = 0; i < 3; i++) {
     const luc_tensor *like = args[1 + i].as.tensor;
-    LUC_GO(in_order_of(ctx, like, like->sizes[like->ndim - 1], compute, &t[DQ + i]));
+    LUC_TRY(in_order_of(ctx, like, like->sizes[like->ndim - 1], compute, &t[DQ + i]));
     memset(t[DQ + i]->data, 0, (size_t)t[DQ + i]->numel * luc__dtype_size(compute));
   }
   for (int i = G; i < COUNT; i++)
     if (i != LSE) h[i] = heads_of(t[i]);
-  LUC_GO(luc__attention_backward(ctx, &a, &h[G], &h[Y], t[LSE]->data, &h[DQ], &h[DK], &h[DV]));
-  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, &out[i], dtype, &t[DQ + i]));
-done:
-  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
-  return status;
+  LUC_TRY(luc__attention_backward(ctx, &a, &h[G], &h[Y], t[LSE]->data, &h[DQ], &h[DK], &h[DV]));
+  for (int i = 0; i < 3; i++) LUC_TRY(luc__result(ctx, &out[i], dtype, t[DQ + i]));
+  return LUC_OK;
 }
 
 static luc_status backward_formula(luc_context *ctx, luc_backward *b) {

@@ -99,31 +99,27 @@ luc_status luc__run_equal(luc_context *ctx, luc_value *args, luc_value *out) {
 static luc_status operand_as(luc_context *ctx, const luc_value *v, luc_dtype dtype,
                              luc_tensor **out) {
   luc_tensor *t = luc_as_tensor(v);
-  return t ? luc__contiguous_as(ctx, t, dtype, out)
-           : luc__tensor_scalar(ctx, luc_as_scalar(v), dtype, out);
+  return t ? luc__as_dense(ctx, t, dtype, out)
+           : luc__held(ctx, luc__tensor_scalar(ctx, luc_as_scalar(v), dtype, out), out);
 }
 
 /* Is each element equal to any of the others? Asked of what both promote to. */
 luc_status luc__run_isin(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *x = NULL, *y = NULL, *found;
+  luc_tensor *x, *y, *found;
   LUC_CHECK(ctx, luc_as_tensor(&args[0]) || luc_as_tensor(&args[1]), LUC_ERR_TYPE,
             "elements or test_elements must be a Tensor");
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
   if (dtype != LUC_FLOAT64) dtype = luc__dtype_is_float(dtype) ? LUC_FLOAT32 : LUC_INT64;
-  LUC_GO(operand_as(ctx, &args[0], dtype, &x));
-  LUC_GO(operand_as(ctx, &args[1], dtype, &y));
-  LUC_GO(luc__out(ctx, out, LUC_BOOL, x->ndim, x->sizes, &found));
-  status = luc__membership(ctx, &(luc_membership){.dtype = dtype,
-                                                  .x = x->data,
-                                                  .others = y->data,
-                                                  .n = x->numel,
-                                                  .m = y->numel,
-                                                  .invert = args[3].as.i != 0,
-                                                  .found = (uint8_t *)found->data});
-done:
-  LUC_RELEASE(ctx, x, y);
-  return status;
+  LUC_TRY(operand_as(ctx, &args[0], dtype, &x));
+  LUC_TRY(operand_as(ctx, &args[1], dtype, &y));
+  LUC_TRY(luc__out(ctx, out, LUC_BOOL, x->ndim, x->sizes, &found));
+  return luc__membership(ctx, &(luc_membership){.dtype = dtype,
+                                                .x = x->data,
+                                                .others = y->data,
+                                                .n = x->numel,
+                                                .m = y->numel,
+                                                .invert = args[3].as.i != 0,
+                                                .found = (uint8_t *)found->data});
 }
 
 /* ---- bits ---- */

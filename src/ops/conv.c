@@ -48,18 +48,17 @@ static bool may_pair(const luc_tensor *a, const luc_tensor *b) {
 /* Dense, or its pairs along dimensions [first, end), seen as one. */
 static luc_status factor(luc_context *ctx, luc_tensor *t, luc_dtype compute, bool pairs, int first,
                          int end, luc_tensor **out) {
-  if (!pairs) return luc__dense(ctx, t, compute, out);
-  luc_tensor *dense, *rows = NULL;
-  LUC_TRY(luc__dense(ctx, t, t->dtype, &dense));
+  if (!pairs) return luc__as_dense(ctx, t, compute, out);
+  luc_tensor *dense, *rows;
+  LUC_TRY(luc__as_dense(ctx, t, t->dtype, &dense));
   const int64_t paired = luc__product(end - first, t->sizes + first);
   const int64_t beside = luc__product(t->ndim - end, t->sizes + end);
   const int64_t sizes[] = {t->numel / (paired * beside), paired, beside};
   const int64_t strides[] = {paired * beside, beside, 1};
   const int ndim = beside > 1 ? 3 : 2; /* else they are adjacent */
-  luc_status status = luc__tensor_view(ctx, dense, ndim, sizes, strides, dense->offset, &rows);
-  if (status == LUC_OK) status = luc__pairs_of(ctx, rows, 1, out);
-  LUC_RELEASE(ctx, dense, rows);
-  return status;
+  LUC_TRY(luc__held(ctx, luc__tensor_view(ctx, dense, ndim, sizes, strides, dense->offset, &rows),
+                    &rows));
+  return luc__held(ctx, luc__pairs_of(ctx, rows, 1, out), out);
 }
 
 /* What each output of `c` sees of x [N, C, in...], as [N, groups, C / groups * kernel, out]. */
@@ -138,73 +137,61 @@ static luc_status of_parts(luc_context *ctx, luc_opid op, const luc_value *args,
 
 /* convolution(input, weight, bias, stride, padding, dilation, groups, output_size) */
 luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
   if (!luc__dtype_has_gradient(args[0].as.tensor->dtype)) return convolve_integers(ctx, args, out);
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
-  luc_tensor *x = NULL, *w = NULL, *b = NULL, *y = NULL;
+  luc_tensor *x, *w, *b, *y;
   if (luc__dtype_is_complex(input->dtype)) return of_parts(ctx, LUC_OP_convolution, args, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], weight->sizes[0]};
   append(sizes, &args[7]);
-  LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
+  LUC_TRY(luc__scratch(ctx, compute, input->ndim, sizes, &y));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, input->sizes, weight->sizes, sizes);
   c.pairs = may_pair(input, weight) && luc__conv_pairs_suit(ctx, &c);
-  LUC_GO(factor(ctx, input, compute, c.pairs, 1, 2, &x));
-  LUC_GO(factor(ctx, weight, compute, c.pairs, 1, 2, &w));
-  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), compute, &b));
+  LUC_TRY(factor(ctx, input, compute, c.pairs, 1, 2, &x));
+  LUC_TRY(factor(ctx, weight, compute, c.pairs, 1, 2, &w));
+  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[2]), compute, &b));
   if (c.pairs) c.in_channels = luc__cuts(c.in_channels, 2);
-  if (y->numel > 0) LUC_GO(luc__conv_forward(ctx, &c, x->data, w->data, luc__data(b), y->data));
-  status = luc__deliver(ctx, out, input->dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, w, b, y);
-  return status;
+  if (y->numel > 0) LUC_TRY(luc__conv_forward(ctx, &c, x->data, w->data, luc__data(b), y->data));
+  return luc__result(ctx, out, input->dtype, y);
 }
 
 /* convolution_input(grad, weight, input_size, stride, padding, dilation, groups) */
 luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
   luc_tensor *grad = args[0].as.tensor, *weight = args[1].as.tensor;
-  luc_tensor *dy = NULL, *w = NULL, *dx = NULL;
+  luc_tensor *dy, *w, *dx;
   if (luc__dtype_is_complex(grad->dtype)) return of_parts(ctx, LUC_OP_convolution_input, args, out);
   luc_dtype compute = luc__compute_dtype(grad->dtype);
   int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[0], weight->sizes[1] * args[6].as.i};
   append(sizes, &args[2]);
-  LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dx));
+  LUC_TRY(luc__scratch(ctx, compute, grad->ndim, sizes, &dx));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, sizes, weight->sizes, grad->sizes);
   c.pairs = may_pair(grad, weight) && luc__conv_pairs_suit_input(ctx, &c);
-  LUC_GO(factor(ctx, grad, compute, c.pairs, 1, 2, &dy));
-  LUC_GO(factor(ctx, weight, compute, c.pairs, 0, 1, &w));
+  LUC_TRY(factor(ctx, grad, compute, c.pairs, 1, 2, &dy));
+  LUC_TRY(factor(ctx, weight, compute, c.pairs, 0, 1, &w));
   if (c.pairs) c.out_channels = luc__cuts(c.out_channels, 2);
-  if (dx->numel > 0) LUC_GO(luc__conv_backward_input(ctx, &c, dy->data, w->data, dx->data));
-  status = luc__deliver(ctx, out, grad->dtype, &dx);
-done:
-  LUC_RELEASE(ctx, dy, w, dx);
-  return status;
+  if (dx->numel > 0) LUC_TRY(luc__conv_backward_input(ctx, &c, dy->data, w->data, dx->data));
+  return luc__result(ctx, out, grad->dtype, dx);
 }
 
 /* convolution_weight(grad, input, kernel_size, stride, padding, dilation, groups) */
 luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
   luc_tensor *grad = args[0].as.tensor, *input = args[1].as.tensor;
-  luc_tensor *dy = NULL, *x = NULL, *dw = NULL;
+  luc_tensor *dy, *x, *dw;
   if (luc__dtype_is_complex(grad->dtype))
     return of_parts(ctx, LUC_OP_convolution_weight, args, out);
   luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[1], input->sizes[1] / args[6].as.i};
   append(sizes, &args[2]);
-  LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dw));
+  LUC_TRY(luc__scratch(ctx, compute, grad->ndim, sizes, &dw));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, input->sizes, sizes, grad->sizes);
   c.pairs = may_pair(grad, input) && luc__conv_pairs_suit_weight(ctx, &c);
-  LUC_GO(factor(ctx, grad, compute, c.pairs, 2, grad->ndim, &dy));
-  LUC_GO(factor(ctx, input, compute, c.pairs, 2, input->ndim, &x));
+  LUC_TRY(factor(ctx, grad, compute, c.pairs, 2, grad->ndim, &dy));
+  LUC_TRY(factor(ctx, input, compute, c.pairs, 2, input->ndim, &x));
   for (int d = 0; c.pairs && d < LUC_MAX_SPATIAL; d++)
     c.in[d] = c.out[d] = d > 0 ? 1 : luc__cuts(luc__volume(c.out), 2);
   if (luc__product(grad->ndim, sizes) > 0)
-    LUC_GO(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data));
-  status = luc__deliver(ctx, &out[0], dtype, &dw);
-done:
-  LUC_RELEASE(ctx, dy, x, dw);
-  return status;
+    LUC_TRY(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data));
+  return luc__result(ctx, &out[0], dtype, dw);
 }
 
 /* ---- their gradients ---- */

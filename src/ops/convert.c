@@ -97,15 +97,12 @@ bool luc__gives_back(const luc_context *ctx, luc_opid op, const luc_value *args)
 
 luc_status luc__run_copy_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
-  luc_tensor *self = args[0].as.tensor, *src = args[1].as.tensor, *wide = NULL, *apart = NULL;
-  luc_status status = LUC_OK;
+  luc_tensor *self = args[0].as.tensor, *src = args[1].as.tensor, *wide, *apart = NULL;
   if (self == src) return LUC_OK;
-  LUC_GO(luc__expand(ctx, src, self->ndim, self->sizes, &wide));
-  if (luc__may_overlap(self, src)) LUC_GO(luc__duplicate(ctx, wide, &apart));
-  LUC_GO(luc__copy(ctx, self, apart ? apart : wide));
-done:
-  LUC_RELEASE(ctx, wide, apart);
-  return status;
+  LUC_TRY(luc__held(ctx, luc__expand(ctx, src, self->ndim, self->sizes, &wide), &wide));
+  if (luc__may_overlap(self, src))
+    LUC_TRY(luc__held(ctx, luc__duplicate(ctx, wide, &apart), &apart));
+  return luc__copy(ctx, self, apart ? apart : wide);
 }
 
 /* What self was before does not matter, or not for the slope: zeros. */

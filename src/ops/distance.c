@@ -223,7 +223,7 @@ static luc_status cdist_mode(luc_context *ctx, const luc_value *mode, int *which
 }
 
 luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x1 = args[0].as.tensor, *x2 = args[1].as.tensor, *a = NULL, *b = NULL, *y = NULL;
+  luc_tensor *x1 = args[0].as.tensor, *x2 = args[1].as.tensor, *a, *b, *y = NULL;
   double p = luc_as_double(&args[2]);
   int mode, batch;
   int64_t sizes[LUC_MAX_DIMS + 2];
@@ -234,23 +234,19 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
   lead1.ndim -= 2, lead2.ndim -= 2;
   luc_value leads[2] = {luc_v_tensor(&lead1), luc_v_tensor(&lead2)};
   LUC_TRY(luc__broadcast_operands(ctx, leads, 2, &batch, sizes));
-  luc_status status;
-  LUC_GO(batch_of(ctx, x1, batch, sizes, &a));
-  LUC_GO(batch_of(ctx, x2, batch, sizes, &b));
+  LUC_TRY(luc__held(ctx, batch_of(ctx, x1, batch, sizes, &a), &a));
+  LUC_TRY(luc__held(ctx, batch_of(ctx, x2, batch, sizes, &b), &b));
   const bool many = (rows > 25 || others > 25) && x1->sizes[x1->ndim - 1] > FEW_FEATURES;
   const bool large = mode == 1 || (mode == 0 && many);
   if (p == 2 && large && a->numel && b->numel) {
-    LUC_GO(by_product(ctx, a, b, &y));
+    LUC_TRY(luc__held(ctx, by_product(ctx, a, b, &y), &y));
   } else {
     sizes[batch] = rows, sizes[batch + 1] = others;
-    LUC_GO(luc__tensor_empty(ctx, a->dtype, batch + 2, sizes, &y));
+    LUC_TRY(luc__scratch(ctx, a->dtype, batch + 2, sizes, &y));
     luc_cdist job = {.p = p, .batch = luc__product(batch, sizes)};
-    LUC_GO(by_differences(ctx, &job, a, b, y));
+    LUC_TRY(by_differences(ctx, &job, a, b, y));
   }
-  status = luc__deliver(ctx, out, x1->dtype, &y);
-done:
-  LUC_RELEASE(ctx, y, a, b);
-  return status;
+  return luc__result(ctx, out, x1->dtype, y);
 }
 
 /* For p = 2: x1 times the sums of g / distance over the others, less the others weighted so. */
@@ -336,8 +332,7 @@ luc_status luc__grad_cdist(luc_context *ctx, luc_backward *b) {
 /* ---- pdist: the distances of all pairs of rows, in the order of the upper triangle ---- */
 
 luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *x = args[0].as.tensor, *rows = NULL, *y = NULL;
+  luc_tensor *x = args[0].as.tensor, *rows, *y;
   double p = luc_as_double(&args[1]);
   LUC_TRY(luc__need_float(ctx, "input", x));
   if (x->ndim != 2)
@@ -346,13 +341,10 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "only supports non-negative p values (got %g)", p);
   int64_t n = x->sizes[0], pairs = n > 0 ? n * (n - 1) / 2 : 0;
   luc_cdist job = {.p = p, .batch = 1, .after = true};
-  LUC_GO(luc__dense(ctx, x, luc__compute_dtype(x->dtype), &rows));
-  LUC_GO(luc__tensor_empty(ctx, rows->dtype, 1, &pairs, &y));
-  if (pairs > 0) LUC_GO(by_differences(ctx, &job, rows, rows, y));
-  status = luc__deliver(ctx, out, x->dtype, &y);
-done:
-  LUC_RELEASE(ctx, y, rows);
-  return status;
+  LUC_TRY(luc__as_dense(ctx, x, luc__compute_dtype(x->dtype), &rows));
+  LUC_TRY(luc__scratch(ctx, rows->dtype, 1, &pairs, &y));
+  if (pairs > 0) LUC_TRY(by_differences(ctx, &job, rows, rows, y));
+  return luc__result(ctx, out, x->dtype, y);
 }
 
 /* A symmetric matrix, zero on its diagonal, of the elements of pairs; at: triu_indices. */

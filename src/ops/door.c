@@ -43,11 +43,19 @@ luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status) {
   return named ? luc__failed_as(ctx, status, luc__op_info(ctx, op)->schema.name) : status;
 }
 
-/* Runs a row with recording off for what it calls. */
+/* Runs a row and releases what it held. */
+static luc_status run_row(luc_context *ctx, luc_run_fn run, luc_value *args, luc_value *out) {
+  const int held = ctx->num_held;
+  luc_status status = run(ctx, args, out);
+  luc__let_go(ctx, held);
+  return status;
+}
+
+/* The same with recording off for what it calls. */
 static luc_status run_inside(luc_context *ctx, luc_run_fn run, luc_value *args, luc_value *out) {
   bool outer = ctx->inside_op;
   ctx->inside_op = true;
-  luc_status status = run(ctx, args, out);
+  luc_status status = run_row(ctx, run, args, out);
   ctx->inside_op = outer;
   return status;
 }
@@ -131,7 +139,7 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
   if (ctx->batched && luc__vmap_concerns(ctx, op, args)) {
     status = luc__vmap_call(ctx, op, args, out);
   } else if (row->flags & LUC_F_COMPOSITE) {
-    status = row->run(ctx, args, out);
+    status = run_row(ctx, row->run, args, out);
     if (status != LUC_OK && ctx->batched) status = luc__vmap_retry(ctx, op, args, status, out);
   } else {
     bool records = luc__wants_record(ctx, op, args, schema->nparams);

@@ -27,25 +27,21 @@ luc_status luc__embedding_check(luc_context *ctx, const luc_tensor *indices, int
 }
 
 luc_status luc__run_embedding_lookup(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
   luc_tensor *weight = args[0].as.tensor, *indices = args[1].as.tensor;
-  luc_tensor *w = NULL, *at = NULL, *y = NULL;
+  luc_tensor *w, *at, *y;
   luc_dtype dtype = weight->dtype;
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, indices->sizes, (size_t)indices->ndim * sizeof *sizes);
   sizes[indices->ndim] = weight->sizes[1];
-  LUC_GO(luc__dense(ctx, weight, dtype, &w));
-  LUC_GO(luc__dense(ctx, indices, LUC_INT64, &at));
-  LUC_GO(luc__embedding_check(ctx, at, weight->sizes[0]));
-  LUC_GO(luc__tensor_empty(ctx, dtype, indices->ndim + 1, sizes, &y));
+  LUC_TRY(luc__as_dense(ctx, weight, dtype, &w));
+  LUC_TRY(luc__as_dense(ctx, indices, LUC_INT64, &at));
+  LUC_TRY(luc__embedding_check(ctx, at, weight->sizes[0]));
+  LUC_TRY(luc__scratch(ctx, dtype, indices->ndim + 1, sizes, &y));
   if (y->numel > 0)
-    LUC_GO(luc__embedding(ctx, dtype, at->numel, w->sizes[1], w->data, (const int64_t *)at->data,
-                          y->data));
-  out[0] = luc_v_tensor(y);
-  y = NULL;
-done:
-  LUC_RELEASE(ctx, w, at, y);
-  return status;
+    LUC_TRY(luc__embedding(ctx, dtype, at->numel, w->sizes[1], w->data, (const int64_t *)at->data,
+                           y->data));
+  out[0] = luc_v_tensor(luc__retain(y));
+  return LUC_OK;
 }
 
 luc_status luc__grad_embedding_lookup(luc_context *ctx, luc_backward *b) {
@@ -59,19 +55,15 @@ luc_status luc__grad_embedding_lookup(luc_context *ctx, luc_backward *b) {
 /* The gradient of a table of which few rows were looked up. */
 static luc_status backward_of_few(luc_context *ctx, const luc_value *args, const luc_tensor *dy,
                                   const luc_tensor *at, luc_tensor **out) {
-  luc_status status;
-  luc_tensor *list = NULL, *sums = NULL;
+  luc_tensor *list, *sums;
   int64_t n = at->numel, dim = dy->sizes[dy->ndim - 1], count;
   luc_dtype dtype = (luc_dtype)dy->dtype;
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &list));
-  LUC_GO(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){n, dim}, &sums));
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &n, &list));
+  LUC_TRY(luc__scratch(ctx, dtype, 2, (int64_t[]){n, dim}, &sums));
   int64_t *rows = (int64_t *)list->data;
-  LUC_GO(luc__embedding_rows(ctx, dtype, n, dim, args[3].as.i, args[4].as.i != 0, dy->data,
-                             (const int64_t *)at->data, rows, &count, sums->data));
-  LUC_GO(luc__tensor_of_rows(ctx, dtype, args[2].as.i, dim, rows, count, sums->data, out));
-done:
-  LUC_RELEASE(ctx, list, sums);
-  return status;
+  LUC_TRY(luc__embedding_rows(ctx, dtype, n, dim, args[3].as.i, args[4].as.i != 0, dy->data,
+                              (const int64_t *)at->data, rows, &count, sums->data));
+  return luc__tensor_of_rows(ctx, dtype, args[2].as.i, dim, rows, count, sums->data, out);
 }
 
 luc_status luc__known_rows(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
@@ -96,26 +88,22 @@ luc_status luc__scale(luc_context *ctx, luc_tensor *t, luc_tensor *factor) {
 
 /* embedding_backward(grad, indices, rows, padding_idx, scale_grad_by_freq) */
 luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *grad = args[0].as.tensor, *dy = NULL, *at = NULL, *dw = NULL;
+  luc_tensor *grad = args[0].as.tensor, *dy, *at, *dw = NULL;
   luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   int64_t rows = args[2].as.i, dim = grad->sizes[grad->ndim - 1];
   if (luc__dtype_is_complex(dtype))
     return luc__by_parts(ctx, LUC_OP_embedding_backward, args, 5, out);
-  LUC_GO(luc__dense(ctx, grad, compute, &dy));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
+  LUC_TRY(luc__as_dense(ctx, grad, compute, &dy));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &at));
   if (compute == dtype && at->numel <= rows / 4) {
-    LUC_GO(backward_of_few(ctx, args, dy, at, &dw));
+    LUC_TRY(luc__held(ctx, backward_of_few(ctx, args, dy, at, &dw), &dw));
   } else {
-    LUC_GO(luc__tensor_empty(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));
-    LUC_GO(luc__embedding_backward(ctx, compute, at->numel, dim, rows, args[3].as.i,
-                                   args[4].as.i != 0, dy->data, (const int64_t *)at->data,
-                                   dw->data));
+    LUC_TRY(luc__scratch(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));
+    LUC_TRY(luc__embedding_backward(ctx, compute, at->numel, dim, rows, args[3].as.i,
+                                    args[4].as.i != 0, dy->data, (const int64_t *)at->data,
+                                    dw->data));
   }
-  status = luc__deliver(ctx, out, dtype, &dw);
-done:
-  LUC_RELEASE(ctx, dy, at, dw);
-  return status;
+  return luc__result(ctx, out, dtype, dw);
 }
 
 luc_status luc__grad_embedding_backward(luc_context *ctx, luc_backward *b) {
@@ -205,8 +193,7 @@ static luc_status count_classes(luc_context *ctx, const int64_t *at, int64_t n, 
 
 /* one_hot(tensor, num_classes) */
 luc_status luc__run_one_hot(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *dense = NULL, *y = NULL;
+  luc_tensor *input = args[0].as.tensor, *dense, *y;
   int64_t sizes[LUC_MAX_DIMS], classes = args[1].as.i;
   if (!luc__dtype_is_int(input->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "tensor must hold class positions (got %s)",
@@ -214,19 +201,16 @@ luc_status luc__run_one_hot(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, classes == -1 || classes > 0, LUC_ERR_VALUE,
             "num_classes must be positive, or -1 (got %lld)", (long long)classes);
   LUC_CHECK(ctx, input->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE, "tensor has too many dimensions");
-  LUC_GO(luc__dense(ctx, input, LUC_INT64, &dense));
+  LUC_TRY(luc__as_dense(ctx, input, LUC_INT64, &dense));
   const int64_t *at = (const int64_t *)dense->data;
-  LUC_GO(count_classes(ctx, at, dense->numel, &classes));
+  LUC_TRY(count_classes(ctx, at, dense->numel, &classes));
   memcpy(sizes, input->sizes, (size_t)input->ndim * sizeof *sizes);
   sizes[input->ndim] = classes;
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, input->ndim + 1, sizes, &y));
-  LUC_GO(luc__fill(ctx, y, (luc_scalar){LUC_SCALAR_INT, {.i = 0}}));
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, input->ndim + 1, sizes, &y));
+  LUC_TRY(luc__fill(ctx, y, (luc_scalar){LUC_SCALAR_INT, {.i = 0}}));
   for (int64_t i = 0; i < dense->numel; i++) ((int64_t *)y->data)[i * classes + at[i]] = 1;
-  out[0] = luc_v_tensor(y);
-  y = NULL;
-done:
-  LUC_RELEASE(ctx, dense, y);
-  return status;
+  out[0] = luc_v_tensor(luc__retain(y));
+  return LUC_OK;
 }
 
 /* ---- similarities and distances ---- */

@@ -61,8 +61,7 @@ static luc_status check_image(luc_context *ctx, const luc_tensor *input, bool *b
 
 /* unfold(input, kernel_size, dilation, padding, stride) */
 luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *y;
   luc_dtype dtype = input->dtype;
   if (luc__dtype_is_complex(dtype)) return luc__by_parts(ctx, LUC_OP_im2col, args, 5, out);
   luc_fold f = {.dtype = luc__compute_dtype(dtype), .planes = 1};
@@ -82,13 +81,10 @@ luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_memory(ctx, &f, channels));
   int64_t sizes[3] = {input->sizes[0], channels * f.kernel[0] * f.kernel[1], f.out[0] * f.out[1]};
   f.planes = channels * (batched ? sizes[0] : 1);
-  LUC_GO(luc__dense(ctx, input, f.dtype, &x));
-  LUC_GO(luc__tensor_empty(ctx, f.dtype, batched ? 3 : 2, sizes + !batched, &y));
+  LUC_TRY(luc__as_dense(ctx, input, f.dtype, &x));
+  LUC_TRY(luc__scratch(ctx, f.dtype, batched ? 3 : 2, sizes + !batched, &y));
   luc__unfold(ctx, &f, x->data, y->data);
-  status = luc__deliver(ctx, out, dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, y);
-  return status;
+  return luc__result(ctx, out, dtype, y);
 }
 
 /* Is input [N, C * kernel, L] with the L that the output's size gives? */
@@ -117,8 +113,7 @@ static luc_status check_columns(luc_context *ctx, const luc_tensor *input, const
 
 /* fold(input, output_size, kernel_size, dilation, padding, stride) */
 luc_status luc__run_col2im(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *y;
   luc_dtype dtype = input->dtype;
   if (luc__dtype_is_complex(dtype)) return luc__by_parts(ctx, LUC_OP_col2im, args, 6, out);
   luc_fold f = {.dtype = luc__compute_dtype(dtype)};
@@ -132,13 +127,10 @@ luc_status luc__run_col2im(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t channels = input->sizes[input->ndim - 2] / (f.kernel[0] * f.kernel[1]);
   int64_t sizes[4] = {input->sizes[0], channels, f.in[0], f.in[1]};
   f.planes = channels * (batched ? sizes[0] : 1);
-  LUC_GO(luc__dense(ctx, input, f.dtype, &x));
-  LUC_GO(luc__tensor_empty(ctx, f.dtype, batched ? 4 : 3, sizes + !batched, &y));
+  LUC_TRY(luc__as_dense(ctx, input, f.dtype, &x));
+  LUC_TRY(luc__scratch(ctx, f.dtype, batched ? 4 : 3, sizes + !batched, &y));
   luc__fold(ctx, &f, x->data, y->data);
-  status = luc__deliver(ctx, out, dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, y);
-  return status;
+  return luc__result(ctx, out, dtype, y);
 }
 
 luc_status luc__grad_im2col(luc_context *ctx, luc_backward *b) {

@@ -36,45 +36,37 @@ static luc_dtype dtype_of(const luc_tensor *input) {
 }
 
 luc_status luc__run_grid_sampler(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *grid = NULL, *y = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *grid, *y;
   const luc_dtype compute = dtype_of(input);
   int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], input->sizes[1]};
   for (int d = 2; d < input->ndim; d++) sizes[d] = args[1].as.tensor->sizes[d - 1];
-  LUC_GO(luc__dense(ctx, input, compute, &x));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &grid));
-  LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
+  LUC_TRY(luc__as_dense(ctx, input, compute, &x));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, compute, &grid));
+  LUC_TRY(luc__scratch(ctx, compute, input->ndim, sizes, &y));
   luc_grid g = geometry(x, grid, &args[2]);
-  if (y->numel > 0) LUC_GO(luc__grid_sample(ctx, &g, y->data));
-  status = luc__deliver(ctx, out, input->dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, grid, y);
-  return status;
+  if (y->numel > 0) LUC_TRY(luc__grid_sample(ctx, &g, y->data));
+  return luc__result(ctx, out, input->dtype, y);
 }
 
 /* grid_sampler_backward(grad, input, grid, mode, padding, align_corners, with_input, with_grid) ->
  * (input, grid); one that is not wanted is empty. */
 luc_status luc__run_grid_sampler_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *dy = NULL, *x = NULL, *grid = NULL, *dx = NULL, *dgrid = NULL;
+  luc_tensor *dy, *x, *grid, *dx, *dgrid;
   const luc_dtype dtype = args[1].as.tensor->dtype;
   const luc_dtype compute = dtype_of(args[1].as.tensor);
   const int64_t none = 0;
   const bool with_x = args[6].as.i != 0, with_grid = args[7].as.i != 0;
-  LUC_GO(luc__dense(ctx, args[0].as.tensor, compute, &dy));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &x));
-  LUC_GO(luc__dense(ctx, args[2].as.tensor, compute, &grid));
-  LUC_GO(luc__tensor_empty(ctx, compute, with_x ? x->ndim : 1, with_x ? x->sizes : &none, &dx));
-  LUC_GO(luc__tensor_empty(ctx, compute, with_grid ? grid->ndim : 1,
-                           with_grid ? grid->sizes : &none, &dgrid));
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, compute, &dy));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, compute, &x));
+  LUC_TRY(luc__as_dense(ctx, args[2].as.tensor, compute, &grid));
+  LUC_TRY(luc__scratch(ctx, compute, with_x ? x->ndim : 1, with_x ? x->sizes : &none, &dx));
+  LUC_TRY(luc__scratch(ctx, compute, with_grid ? grid->ndim : 1, with_grid ? grid->sizes : &none,
+                       &dgrid));
   luc_grid g = geometry(x, grid, &args[3]);
-  LUC_GO(luc__grid_sample_backward(ctx, &g, dy->data, with_x ? dx->data : NULL,
-                                   with_grid ? dgrid->data : NULL));
-  LUC_GO(luc__deliver(ctx, &out[0], dtype, &dx));
-  status = luc__deliver(ctx, &out[1], dtype, &dgrid);
-done:
-  LUC_RELEASE(ctx, dy, x, grid, dx, dgrid);
-  return status;
+  LUC_TRY(luc__grid_sample_backward(ctx, &g, dy->data, with_x ? dx->data : NULL,
+                                    with_grid ? dgrid->data : NULL));
+  LUC_TRY(luc__result(ctx, &out[0], dtype, dx));
+  return luc__result(ctx, &out[1], dtype, dgrid);
 }
 
 luc_status luc__grad_grid_sampler(luc_context *ctx, luc_backward *b) {

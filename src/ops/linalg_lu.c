@@ -255,18 +255,14 @@ luc_status luc__run_lu_solve(luc_context *ctx, luc_value *args, luc_value *out) 
 /* Their determinants, or signs and with `size` logarithms of their sizes. */
 static luc_status determinants(luc_context *ctx, luc_tensor *input, luc_tensor **values,
                                luc_tensor **size) {
-  luc_tensor *a = NULL;
-  luc_status status;
+  luc_tensor *a;
   const luc_dtype dtype = input->dtype;
   LUC_TRY(luc__need_square_matrices(ctx, "A", input));
-  LUC_GO(luc__to_contiguous(ctx, input, &a));
-  LUC_GO(luc__batch_empty(ctx, a, dtype, 0, NULL, values));
-  if (size) LUC_GO(luc__batch_empty(ctx, a, luc__dtype_to_real(dtype), 0, NULL, size));
-  LUC_GO(luc__determinant(ctx, luc__matrices(a), a->data, (*values)->data,
-                          size ? (*size)->data : NULL));
-done:
-  luc_tensor_release(ctx, a);
-  return status;
+  LUC_TRY(luc__as_dense(ctx, input, input->dtype, &a));
+  LUC_TRY(luc__batch_empty(ctx, a, dtype, 0, NULL, values));
+  if (size) LUC_TRY(luc__batch_empty(ctx, a, luc__dtype_to_real(dtype), 0, NULL, size));
+  return luc__determinant(ctx, luc__matrices(a), a->data, (*values)->data,
+                          size ? (*size)->data : NULL);
 }
 
 luc_status luc__run_linalg_det(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -422,18 +418,14 @@ static luc_status check_pivots(luc_context *ctx, const luc_tensor *pivots, int64
 /* X of one batch of factors and right sides. */
 static luc_status ldl_solve(luc_context *ctx, luc_tensor *ld, luc_tensor *pivots, bool hermitian,
                             luc_tensor *b, luc_tensor **x) {
-  luc_tensor *a = NULL, *p = NULL;
-  luc_status status;
-  LUC_GO(luc__to_contiguous(ctx, ld, &a));
-  LUC_GO(luc__contiguous_as(ctx, pivots, LUC_INT32, &p));
-  LUC_GO(check_pivots(ctx, p, ld->sizes[ld->ndim - 1]));
-  LUC_GO(luc__duplicate(ctx, b, x));
+  luc_tensor *a, *p;
+  LUC_TRY(luc__as_dense(ctx, ld, ld->dtype, &a));
+  LUC_TRY(luc__as_dense(ctx, pivots, LUC_INT32, &p));
+  LUC_TRY(check_pivots(ctx, p, ld->sizes[ld->ndim - 1]));
+  LUC_TRY(luc__duplicate(ctx, b, x));
   hermitian &= luc__dtype_is_complex(ld->dtype);
-  LUC_GO(luc__ldl_solve(ctx, luc__matrices(a), hermitian, b->sizes[b->ndim - 1], a->data,
-                        (const int32_t *)p->data, (*x)->data));
-done:
-  LUC_RELEASE(ctx, a, p);
-  return status;
+  return luc__ldl_solve(ctx, luc__matrices(a), hermitian, b->sizes[b->ndim - 1], a->data,
+                        (const int32_t *)p->data, (*x)->data);
 }
 
 /* linalg.ldl_solve(LD, pivots, B, hermitian) */

@@ -13,26 +13,22 @@ static luc_status new_factors(luc_context *ctx, const luc_tensor *a, int64_t wid
                               luc_tensor **q, luc_tensor **r) {
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], none = 0;
   luc_dtype dtype = a->dtype;
-  LUC_TRY(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){wide, n}, r));
-  if (!with_q) return luc__tensor_empty(ctx, dtype, 1, &none, q);
-  return luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, wide}, q);
+  LUC_TRY(luc__held(ctx, luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){wide, n}, r), r));
+  if (!with_q) return luc__scratch(ctx, dtype, 1, &none, q);
+  return luc__held(ctx, luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, wide}, q), q);
 }
 
 static luc_status qr(luc_context *ctx, luc_tensor *input, int mode, luc_value *out) {
-  luc_tensor *a = NULL, *q = NULL, *r = NULL;
-  luc_status status;
+  luc_tensor *a, *q, *r;
   LUC_TRY(luc__need_matrices(ctx, "A", input));
-  LUC_GO(luc__to_contiguous(ctx, input, &a));
+  LUC_TRY(luc__as_dense(ctx, input, input->dtype, &a));
   luc_matrices s = luc__matrices(a);
   int64_t wide = mode == COMPLETE || s.m < s.n ? s.m : s.n;
-  LUC_GO(new_factors(ctx, a, wide, mode != ONLY_R, &q, &r));
-  LUC_GO(luc__qr(ctx, s, mode == COMPLETE, a->data, mode == ONLY_R ? NULL : q->data, r->data));
-  out[0] = luc_v_tensor(q);
-  out[1] = luc_v_tensor(r);
-  q = r = NULL;
-done:
-  LUC_RELEASE(ctx, a, q, r);
-  return status;
+  LUC_TRY(new_factors(ctx, a, wide, mode != ONLY_R, &q, &r));
+  LUC_TRY(luc__qr(ctx, s, mode == COMPLETE, a->data, mode == ONLY_R ? NULL : q->data, r->data));
+  out[0] = luc_v_tensor(luc__retain(q));
+  out[1] = luc_v_tensor(luc__retain(r));
+  return LUC_OK;
 }
 
 /* linalg.qr(A, mode) */
@@ -132,40 +128,30 @@ static luc_status check_reflectors(luc_context *ctx, const luc_tensor *a, const 
 
 /* geqrf(input) */
 luc_status luc__run_geqrf(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *input = args[0].as.tensor, *a = NULL, *reflectors = NULL, *tau = NULL;
+  luc_tensor *input = args[0].as.tensor, *a, *reflectors, *tau;
   luc_dtype dtype = (luc_dtype)input->dtype;
-  luc_status status;
   LUC_TRY(luc__need_matrices(ctx, "input", input));
-  LUC_GO(luc__to_contiguous(ctx, input, &a));
+  LUC_TRY(luc__as_dense(ctx, input, input->dtype, &a));
   luc_matrices s = luc__matrices(a);
   int64_t k = s.m < s.n ? s.m : s.n;
-  LUC_GO(luc__tensor_empty(ctx, dtype, a->ndim, a->sizes, &reflectors));
-  LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &k, &tau));
-  LUC_GO(luc__geqrf(ctx, s, a->data, reflectors->data, tau->data));
-  out[0] = luc_v_tensor(reflectors);
-  out[1] = luc_v_tensor(tau);
-  reflectors = tau = NULL;
-done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, reflectors);
-  luc_tensor_release(ctx, tau);
-  return status;
+  LUC_TRY(luc__scratch(ctx, dtype, a->ndim, a->sizes, &reflectors));
+  LUC_TRY(luc__held(ctx, luc__batch_empty(ctx, a, dtype, 1, &k, &tau), &tau));
+  LUC_TRY(luc__geqrf(ctx, s, a->data, reflectors->data, tau->data));
+  out[0] = luc_v_tensor(luc__retain(reflectors));
+  out[1] = luc_v_tensor(luc__retain(tau));
+  return LUC_OK;
 }
 
 /* All reflections at once, which leaves no gradient. */
 static luc_status multiply(luc_context *ctx, luc_tensor *input, luc_tensor *factors,
                            luc_value *out) {
-  luc_tensor *a = NULL, *tau = NULL, *q = NULL;
-  luc_status status;
-  LUC_GO(luc__to_contiguous(ctx, input, &a));
-  LUC_GO(luc__to_contiguous(ctx, factors, &tau));
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)a->dtype, a->ndim, a->sizes, &q));
-  LUC_GO(luc__reflections(ctx, luc__matrices(a), tau->sizes[tau->ndim - 1], a->data, tau->data,
-                          q->data));
-done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, tau);
-  return luc__give(ctx, status, out, q);
+  luc_tensor *a, *tau, *q;
+  LUC_TRY(luc__as_dense(ctx, input, input->dtype, &a));
+  LUC_TRY(luc__as_dense(ctx, factors, factors->dtype, &tau));
+  LUC_TRY(luc__scratch(ctx, (luc_dtype)a->dtype, a->ndim, a->sizes, &q));
+  LUC_TRY(luc__reflections(ctx, luc__matrices(a), tau->sizes[tau->ndim - 1], a->data, tau->data,
+                           q->data));
+  return luc__result(ctx, out, q->dtype, q);
 }
 
 /* The first n columns of the product of tau's reflections. */

@@ -173,15 +173,12 @@ luc_status luc__run_linalg_solve_ex(luc_context *ctx, luc_value *args, luc_value
 
 /* solve_triangle(A, B, upper, unit) of one batch */
 luc_status luc__run_solve_triangle(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a = NULL, *x = NULL;
-  luc_status status;
-  LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
-  LUC_GO(luc__duplicate(ctx, args[1].as.tensor, &x));
-  LUC_GO(luc__solve_triangle(ctx, luc__matrices(a), x->sizes[x->ndim - 1], args[2].as.i != 0,
-                             args[3].as.i != 0, a->data, x->data));
-done:
-  luc_tensor_release(ctx, a);
-  return luc__give(ctx, status, out, x);
+  luc_tensor *a, *x;
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, args[0].as.tensor->dtype, &a));
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, args[1].as.tensor, &x), &x));
+  LUC_TRY(luc__solve_triangle(ctx, luc__matrices(a), x->sizes[x->ndim - 1], args[2].as.i != 0,
+                              args[3].as.i != 0, a->data, x->data));
+  return luc__result(ctx, out, x->dtype, x);
 }
 
 /* The triangle of an operator's arguments. */

@@ -36,22 +36,19 @@ static luc_status masked_target(luc_context *ctx, luc_tensor *self, luc_tensor *
 
 luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor;
-  luc_tensor *bits = NULL, *table = NULL, *target;
+  luc_tensor *bits, *table = NULL, *target;
   luc_element value;
-  luc_status status = LUC_OK;
-  LUC_GO(luc__operand_element(ctx, &args[2], self->dtype, &value));
-  LUC_GO(masked_target(ctx, self, mask, out, &target));
-  LUC_GO(luc__mask_values(ctx, mask, target->ndim, target->sizes, &bits));
+  LUC_TRY(luc__operand_element(ctx, &args[2], self->dtype, &value));
+  LUC_TRY(masked_target(ctx, self, mask, out, &target));
+  LUC_TRY(luc__held(ctx, luc__mask_values(ctx, mask, target->ndim, target->sizes, &bits), &bits));
   if (luc__is_contiguous(target)) {
     luc__mask_fill(ctx, target->data, (const bool *)bits->data, target->numel, &value,
                    luc__dtype_size(target->dtype));
   } else {
-    LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));
+    LUC_TRY(luc__held(ctx, luc__mask_table(ctx, target, 0, bits, &table), &table));
     move_masked(ctx, LUC_INDEX_PUT, target, table, &value, 0);
   }
-done:
-  LUC_RELEASE(ctx, bits, table);
-  return status;
+  return LUC_OK;
 }
 
 /* The elements of gout where the mask is true, as a vector. */
@@ -86,23 +83,20 @@ static luc_status take_masked(luc_context *ctx, const luc_tensor *t, const luc_t
 
 luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor;
-  luc_tensor *wide = NULL, *bits = NULL, *table = NULL, *r = NULL;
+  luc_tensor *wide, *bits, *table = NULL, *r = NULL;
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
-  luc_status status = LUC_OK;
-  LUC_GO(luc__broadcast(ctx, self, mask, &ndim, sizes));
-  LUC_GO(luc__expand(ctx, self, ndim, sizes, &wide));
-  LUC_GO(luc__mask_values(ctx, mask, ndim, sizes, &bits));
+  LUC_TRY(luc__broadcast(ctx, self, mask, &ndim, sizes));
+  LUC_TRY(luc__held(ctx, luc__expand(ctx, self, ndim, sizes, &wide), &wide));
+  LUC_TRY(luc__held(ctx, luc__mask_values(ctx, mask, ndim, sizes, &bits), &bits));
   if (luc__is_contiguous(wide) && luc__dtype_size(self->dtype) <= 8) {
-    LUC_GO(take_masked(ctx, wide, bits, &r));
+    LUC_TRY(luc__held(ctx, take_masked(ctx, wide, bits, &r), &r));
   } else {
-    LUC_GO(luc__mask_table(ctx, wide, 0, bits, &table));
-    LUC_GO(luc__tensor_empty(ctx, self->dtype, 1, &table->numel, &r));
+    LUC_TRY(luc__held(ctx, luc__mask_table(ctx, wide, 0, bits, &table), &table));
+    LUC_TRY(luc__scratch(ctx, self->dtype, 1, &table->numel, &r));
     move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
   }
-done:
-  LUC_RELEASE(ctx, wide, bits, table);
-  return luc__give(ctx, status, out, r);
+  return luc__result(ctx, out, r->dtype, r);
 }
 
 /* The input broadcast with the mask gets gout where the mask is set. */
@@ -125,23 +119,22 @@ luc_status luc__grad_masked_select(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_masked_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor, *source = args[2].as.tensor;
-  luc_tensor *flat = NULL, *bits = NULL, *table = NULL, *target;
-  luc_status status = LUC_OK;
-  LUC_GO(luc__need_self_dtype(ctx, self, source, "source"));
-  LUC_GO(masked_target(ctx, self, mask, out, &target));
-  LUC_GO(luc__mask_values(ctx, mask, target->ndim, target->sizes, &bits));
-  LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));
+  luc_tensor *flat, *bits, *table, *target;
+  LUC_TRY(luc__need_self_dtype(ctx, self, source, "source"));
+  LUC_TRY(masked_target(ctx, self, mask, out, &target));
+  LUC_TRY(luc__held(ctx, luc__mask_values(ctx, mask, target->ndim, target->sizes, &bits), &bits));
+  LUC_TRY(luc__held(ctx, luc__mask_table(ctx, target, 0, bits, &table), &table));
   if (source->numel < table->numel)
-    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
-                     "number of elements of source (%lld) < number of ones in mask "
-                     "(%lld)",
-                     (long long)source->numel, (long long)table->numel));
-  LUC_GO(luc__may_overlap(source, target) ? luc__duplicate(ctx, source, &flat)
-                                          : luc__to_contiguous(ctx, source, &flat));
+    LUC_TRY(luc__fail(ctx, LUC_ERR_SHAPE,
+                      "number of elements of source (%lld) < number of ones in mask "
+                      "(%lld)",
+                      (long long)source->numel, (long long)table->numel));
+  LUC_TRY(luc__held(ctx,
+                    luc__may_overlap(source, target) ? luc__duplicate(ctx, source, &flat)
+                                                     : luc__to_contiguous(ctx, source, &flat),
+                    &flat));
   move_masked(ctx, LUC_INDEX_PUT, target, table, flat->data, 1);
-done:
-  LUC_RELEASE(ctx, flat, bits, table);
-  return status;
+  return LUC_OK;
 }
 
 luc_status luc__grad_masked_scatter(luc_context *ctx, luc_backward *b) {

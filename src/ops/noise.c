@@ -23,16 +23,13 @@ static luc_status draw_mask(luc_context *ctx, double p, double divisor, luc_tens
 /* dropout_mask(input, p, whole, divisor): what to multiply input by; `whole` channels [N, C, ...].
  * Drawn in the order of input's elements, whatever its strides. */
 luc_status luc__run_dropout_mask(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *mask = NULL;
+  luc_tensor *input = args[0].as.tensor, *mask;
   int64_t sizes[LUC_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
   memcpy(sizes, input->sizes, sizeof *sizes * (size_t)(args[2].as.i ? 2 : input->ndim));
-  LUC_GO(luc__tensor_empty(ctx, input->dtype, input->ndim, sizes, &mask));
-  LUC_GO(draw_mask(ctx, args[1].as.f, args[3].as.f, mask));
+  LUC_TRY(luc__scratch(ctx, input->dtype, input->ndim, sizes, &mask));
+  LUC_TRY(draw_mask(ctx, args[1].as.f, args[3].as.f, mask));
   out[0] = luc_v_tensor(luc__retain(mask));
-done:
-  luc_tensor_release(ctx, mask);
-  return status;
+  return LUC_OK;
 }
 
 /* p, and whether there is nothing to do. Channels are needed only where they are drawn. */
@@ -152,21 +149,17 @@ static void draw_slopes(luc_context *ctx, const double *x, double *slopes, int64
 /* rrelu_slopes(input, lower, upper): 1 where input is positive, else a number drawn between the
  * two. */
 luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *y;
   double lower = args[1].as.f, upper = args[2].as.f;
-  LUC_GO(luc__dense(ctx, input, LUC_FLOAT64, &x));
-  LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &y));
+  LUC_TRY(luc__as_dense(ctx, input, LUC_FLOAT64, &x));
+  LUC_TRY(luc__scratch_like(ctx, x, LUC_FLOAT64, &y));
   const double *from = (const double *)x->data;
   double *to = (double *)y->data;
   for (int64_t i = 0; i < x->numel; i += SLOPES) {
     int64_t left = x->numel - i;
     draw_slopes(ctx, from + i, to + i, left < SLOPES ? left : SLOPES, lower, upper);
   }
-  status = luc__deliver(ctx, out, input->dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, y);
-  return status;
+  return luc__result(ctx, out, input->dtype, y);
 }
 
 /* rrelu(input, lower, upper, training, inplace): outside training the slope is their mean. */

@@ -183,11 +183,38 @@ luc_status luc__binary_scalar(luc_context *ctx, luc_opid op, luc_tensor *a, doub
 luc_status luc__out(luc_context *ctx, luc_value *out, luc_dtype dtype, int ndim,
                     const int64_t *sizes, luc_tensor **result);
 
-/* Takes a computed tensor (*computed is NULL then, also on failure) to a result slot as `dtype`:
- * moved where it can be, else converted, or copied into the preset tensor. */
+/* What a run function, or a gradient, makes on its way to its results is held for it until it has
+ * ended: a failure needs no exit of its own.
+ *   luc_tensor *x, *y;
+ *   LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, LUC_FLOAT32, &x));
+ *   LUC_TRY(luc__scratch(ctx, LUC_FLOAT32, 1, &n, &y));
+ *   ...
+ *   return luc__result(ctx, out, dtype, y);
+ * What is large and soon done with, or made by a loop, is still released by hand. */
+
+/* Holds t, which is nobody else's then, also on failure. NULL is fine. */
+luc_status luc__hold(luc_context *ctx, luc_tensor *t);
+/* Passes `made` on; when it is LUC_OK, *t is held: luc__held(ctx, luc__expand(..., &t), &t). */
+luc_status luc__held(luc_context *ctx, luc_status made, luc_tensor **t);
+/* A new tensor, contiguous, contents undefined. */
+luc_status luc__scratch(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                        luc_tensor **out);
+luc_status luc__scratch_like(luc_context *ctx, const luc_tensor *t, luc_dtype dtype,
+                             luc_tensor **out);
+/* t as contiguous memory of dtype: itself where it is that; t NULL gives NULL. */
+luc_status luc__as_dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out);
+/* A computed tensor goes to a result slot as `dtype`: itself where it can, else converted, or
+ * copied into the preset tensor. */
+luc_status luc__result(luc_context *ctx, luc_value *out, luc_dtype dtype, luc_tensor *computed);
+/* The same of a tensor that is the caller's own (*computed is NULL then, also on failure). */
 luc_status luc__deliver(luc_context *ctx, luc_value *out, luc_dtype dtype, luc_tensor **computed);
 /* Passes status on; when it is LUC_OK r (taken over in any case) becomes the result. */
 luc_status luc__give(luc_context *ctx, luc_status status, luc_value *out, luc_tensor *r);
+/* Releases what is held since there were `mark`: called by who runs them. */
+void luc__release_held(luc_context *ctx, int mark);
+static inline void luc__let_go(luc_context *ctx, int mark) {
+  if (ctx->num_held > mark) luc__release_held(ctx, mark);
+}
 
 /* ---- for gradients ---- */
 

@@ -43,16 +43,9 @@ luc_status luc__out(luc_context *ctx, luc_value *out, luc_dtype dtype, int ndim,
 }
 
 luc_status luc__deliver(luc_context *ctx, luc_value *out, luc_dtype dtype, luc_tensor **computed) {
-  luc_tensor *made = *computed, *result;
+  luc_tensor *made = *computed;
   *computed = NULL;
-  if (out->kind == LUC_NONE && made->dtype == dtype) {
-    *out = luc_v_tensor(made);
-    return LUC_OK;
-  }
-  const bool fresh = out->kind == LUC_NONE;
-  luc_status status = luc__out(ctx, out, dtype, made->ndim, made->sizes, &result);
-  if (status == LUC_OK && fresh) luc__take_order(result, 1, (const luc_tensor *const *)&made);
-  if (status == LUC_OK) status = luc__copy(ctx, result, made);
+  luc_status status = luc__result(ctx, out, dtype, made);
   luc_tensor_release(ctx, made);
   return status;
 }

@@ -51,8 +51,7 @@ static void describe(luc_pad *p, luc_pad_mode mode, int ndim, const int64_t *siz
 static luc_status pad_short(luc_context *ctx, luc_tensor *input, const luc_value *pad,
                             luc_scalar value, luc_tensor *padded) {
   int64_t sizes[LUC_MAX_DIMS], from = input->offset, to = padded->offset;
-  luc_tensor *source = NULL, *middle = NULL;
-  luc_status status;
+  luc_tensor *source, *middle;
   LUC_TRY(luc__fill(ctx, padded, value));
   for (int d = 0; d < input->ndim; d++) {
     const int64_t before = pad_before(pad, input->ndim, d);
@@ -61,42 +60,40 @@ static luc_status pad_short(luc_context *ctx, luc_tensor *input, const luc_value
     if (sizes[d] <= 0) return LUC_OK;
     from += skip * input->strides[d], to += first * padded->strides[d];
   }
-  LUC_GO(luc__tensor_view(ctx, input, input->ndim, sizes, input->strides, from, &source));
-  LUC_GO(luc__tensor_view(ctx, padded, input->ndim, sizes, padded->strides, to, &middle));
-  status = luc__copy(ctx, middle, source);
-done:
-  LUC_RELEASE(ctx, source, middle);
-  return status;
+  LUC_TRY(luc__held(ctx,
+                    luc__tensor_view(ctx, input, input->ndim, sizes, input->strides, from, &source),
+                    &source));
+  LUC_TRY(luc__held(ctx,
+                    luc__tensor_view(ctx, padded, input->ndim, sizes, padded->strides, to, &middle),
+                    &middle));
+  return luc__copy(ctx, middle, source);
 }
 
 static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input,
                           const luc_value *pad, const luc_value *value, luc_value *out) {
-  luc_tensor *dense = NULL, *padded = NULL;
+  luc_tensor *dense = NULL, *padded;
   luc_pad p;
   int64_t sizes[LUC_MAX_DIMS];
-  luc_status status;
   if (value) LUC_TRY(luc__check_scalar(ctx, luc_as_scalar(value), input->dtype));
   describe(&p, mode, input->ndim, input->sizes, pad);
   for (int d = 0; d < input->ndim; d++)
     sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);
-  LUC_GO(luc__tensor_empty(ctx, input->dtype, input->ndim, sizes, &padded));
+  LUC_TRY(luc__scratch(ctx, input->dtype, input->ndim, sizes, &padded));
   p.dtype = input->dtype;
   const int64_t both = luc__min64(p.in[p.ndim - 1], p.out[p.ndim - 1]);
   const bool brief = value && both * (int64_t)luc__dtype_size(p.dtype) <= LUC_LONG_RUN;
   const bool last = value && luc__channels_last(input, input->ndim - 2);
   if (last) luc__lay_channels_last(padded);
   if (last || brief) {
-    LUC_GO(pad_short(ctx, input, pad, luc_as_scalar(value), padded));
+    LUC_TRY(pad_short(ctx, input, pad, luc_as_scalar(value), padded));
   } else {
-    LUC_GO(luc__to_contiguous(ctx, input, &dense));
+    LUC_TRY(luc__as_dense(ctx, input, input->dtype, &dense));
     p.inner = dense->data, p.outer = padded->data;
     if (value) luc__store_scalar(&p.value, p.dtype, luc_as_scalar(value));
     luc__pad(ctx, &p);
   }
   out[0] = luc_v_tensor(luc__retain(padded));
-done:
-  LUC_RELEASE(ctx, dense, padded);
-  return status;
+  return LUC_OK;
 }
 
 /* ---- constant ---- */
@@ -188,25 +185,21 @@ LUC_GRAD_BY(pad_border, luc__grad_call, LUC_OP_pad_border_backward, 3)
 
 /* pad_border_backward(grad, pad, mode) */
 luc_status luc__run_pad_border_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *grad = args[0].as.tensor, *dense = NULL, *sum = NULL;
+  luc_tensor *grad = args[0].as.tensor, *dense, *sum;
   const luc_dtype dtype = grad->dtype;
   const luc_dtype compute = luc__dtype_is_complex(dtype) ? dtype : luc__compute_dtype(dtype);
   int64_t sizes[LUC_MAX_DIMS];
   luc_pad p;
-  luc_status status;
   for (int d = 0; d < grad->ndim; d++)
     sizes[d] =
         grad->sizes[d] - pad_before(&args[1], grad->ndim, d) - pad_after(&args[1], grad->ndim, d);
   describe(&p, (luc_pad_mode)args[2].as.i, grad->ndim, sizes, &args[1]);
-  LUC_GO(luc__dense(ctx, grad, compute, &dense));
-  LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &sum));
+  LUC_TRY(luc__as_dense(ctx, grad, compute, &dense));
+  LUC_TRY(luc__scratch(ctx, compute, grad->ndim, sizes, &sum));
   p.dtype = compute;
   p.inner = sum->data, p.outer = dense->data;
   luc__pad_backward(ctx, &p);
-  status = luc__deliver(ctx, out, dtype, &sum);
-done:
-  LUC_RELEASE(ctx, dense, sum);
-  return status;
+  return luc__result(ctx, out, dtype, sum);
 }
 
 LUC_GRAD_BY(pad_border_backward, luc__grad_call, LUC_OP_pad_border, 3)

@@ -243,10 +243,9 @@ static bool overlaps(int n, const int64_t *sizes, const int64_t *strides) {
 
 static luc_status add_strided(luc_context *ctx, luc_tensor *r, luc_tensor *g,
                               const int64_t *strides, int64_t offset) {
-  luc_tensor *table = NULL, *flat = NULL;
-  luc_status status = LUC_OK;
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &g->numel, &table));
-  LUC_GO(luc__to_contiguous(ctx, g, &flat));
+  luc_tensor *table, *flat;
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &g->numel, &table));
+  LUC_TRY(luc__as_dense(ctx, g, g->dtype, &flat));
   luc__offsets_grid((int64_t *)table->data, g->ndim, g->sizes, strides);
   luc_index_job job = {.op = LUC_INDEX_ADD,
                        .dtype = g->dtype,
@@ -257,9 +256,7 @@ static luc_status add_strided(luc_context *ctx, luc_tensor *r, luc_tensor *g,
                        .stride = 1,
                        .dense_step = 1};
   luc__index_run(ctx, &job);
-done:
-  LUC_RELEASE(ctx, table, flat);
-  return status;
+  return LUC_OK;
 }
 
 /* grad, size, stride, offset: zeros of `size`, plus grad at the elements of a view with stride and
@@ -301,16 +298,12 @@ luc_status luc__grad_strided_add(luc_context *ctx, luc_backward *b) {
 static luc_status write_part(luc_context *ctx, luc_opid op, luc_value *where, int n,
                              luc_tensor *src) {
   luc_tensor *part;
-  luc_status status = LUC_OK;
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
-  LUC_TRY(luc__op1(ctx, op, &part, where, n));
+  LUC_TRY(luc__held(ctx, luc__op1(ctx, op, &part, where, n), &part));
   if (!luc__same_sizes(part, src))
-    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE, "expected src to have the size of the part, %s, got %s",
-                     luc__tensor_shape_text(want, part), luc__tensor_shape_text(have, src)));
-  LUC_GO(luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(part), luc_v_tensor(src))));
-done:
-  luc_tensor_release(ctx, part);
-  return status;
+    return luc__fail(ctx, LUC_ERR_SHAPE, "expected src to have the size of the part, %s, got %s",
+                     luc__tensor_shape_text(want, part), luc__tensor_shape_text(have, src));
+  return luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(part), luc_v_tensor(src)));
 }
 
 static luc_status replace_part(luc_context *ctx, luc_opid op, luc_value *args, luc_value *out) {

@@ -48,7 +48,7 @@ static luc_status new_pooled(luc_context *ctx, const luc_tensor *t, luc_dtype dt
   memcpy(sizes, t->sizes, sizeof t->sizes);
   if (spatial == 2) sizes[t->ndim - 2] = two[0];
   sizes[t->ndim - 1] = two[1];
-  return luc__tensor_empty(ctx, dtype, t->ndim, sizes, out);
+  return luc__scratch(ctx, dtype, t->ndim, sizes, out);
 }
 
 static luc_value spatial_of(const luc_tensor *t, int spatial) {
@@ -80,8 +80,7 @@ static bool by_windows(const luc_pool2d *p, const luc_tensor *input, int spatial
 }
 
 static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL, *indices = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *y, *indices = NULL;
   luc_dtype compute = luc__compute_dtype(input->dtype);
   luc_pool2d p = max_geometry(&args[1], compute, input);
   int spatial = args[1].n;
@@ -94,16 +93,12 @@ static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, 
     p.in[1] = p.kernel[1] *= p.in[0];
     p.in[0] = p.kernel[0] = 1;
   }
-  LUC_GO(luc__dense(ctx, input, compute, &x));
-  LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
-  if (with_indices) LUC_GO(new_pooled(ctx, input, LUC_INT64, spatial, p.out, &indices));
+  LUC_TRY(luc__as_dense(ctx, input, compute, &x));
+  LUC_TRY(new_pooled(ctx, input, compute, spatial, p.out, &y));
+  if (with_indices) LUC_TRY(new_pooled(ctx, input, LUC_INT64, spatial, p.out, &indices));
   if (y->numel > 0) luc__max_pool(ctx, &p, x->data, y->data, (int64_t *)luc__data(indices));
-  if (indices) out[1] = luc_v_tensor(indices);
-  indices = NULL;
-  status = luc__deliver(ctx, &out[0], input->dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, y, indices);
-  return status;
+  if (indices) out[1] = luc_v_tensor(luc__retain(indices));
+  return luc__result(ctx, &out[0], input->dtype, y);
 }
 
 LUC_RUN_BY(max_pool, run_max, false)
@@ -111,18 +106,14 @@ LUC_RUN_BY(max_pool_indices, run_max, true)
 
 /* max_pool_2x2_backward(grad, input, kernel, stride, padding, dilation, ceil_mode) */
 luc_status luc__run_max_pool_2x2_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *grad = args[0].as.tensor, *x = NULL, *dy = NULL, *dx = NULL;
+  luc_tensor *grad = args[0].as.tensor, *x, *dy, *dx;
   luc_dtype compute = luc__compute_dtype(grad->dtype);
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &x));
-  LUC_GO(luc__dense(ctx, grad, compute, &dy));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, compute, &x));
+  LUC_TRY(luc__as_dense(ctx, grad, compute, &dy));
   luc_pool2d p = max_geometry(&args[2], compute, args[1].as.tensor);
-  LUC_GO(new_pooled(ctx, grad, compute, args[2].n, p.in, &dx));
+  LUC_TRY(new_pooled(ctx, grad, compute, args[2].n, p.in, &dx));
   if (dx->numel > 0) luc__max_pool_2x2_backward(ctx, &p, dy->data, x->data, dx->data);
-  status = luc__deliver(ctx, out, grad->dtype, &dx);
-done:
-  LUC_RELEASE(ctx, x, dy, dx);
-  return status;
+  return luc__result(ctx, out, grad->dtype, dx);
 }
 
 /* t with its last `spatial` dimensions as one. */
@@ -137,25 +128,21 @@ static luc_tensor *flat_planes(luc_formula *f, luc_tensor *t, int spatial) {
 
 /* pool_scatter(values, indices, size): values added at flat positions of planes of that size. */
 luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *values = args[0].as.tensor, *at = NULL, *dy = NULL, *dx = NULL;
+  luc_tensor *values = args[0].as.tensor, *at, *dy, *dx;
   luc_dtype compute = luc__compute_dtype(values->dtype);
   int spatial = args[2].n, lead = values->ndim - spatial;
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, values->sizes, sizeof sizes);
   for (int i = 0; i < spatial; i++) sizes[lead + i] = args[2].as.ints[i];
   const int64_t n = luc__product(spatial, values->sizes + lead);
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
-  LUC_GO(luc__dense(ctx, values, compute, &dy));
-  LUC_GO(luc__tensor_empty(ctx, compute, values->ndim, sizes, &dx));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &at));
+  LUC_TRY(luc__as_dense(ctx, values, compute, &dy));
+  LUC_TRY(luc__scratch(ctx, compute, values->ndim, sizes, &dx));
   if (dx->numel > 0)
     luc__pool_scatter(ctx, compute, luc__product(lead, sizes), n,
                       luc__product(spatial, sizes + lead), dy->data, (const int64_t *)at->data,
                       dx->data);
-  status = luc__deliver(ctx, out, values->dtype, &dx);
-done:
-  LUC_RELEASE(ctx, at, dy, dx);
-  return status;
+  return luc__result(ctx, out, values->dtype, dx);
 }
 
 /* What stands at the flat positions `indices` of each plane of t. */
@@ -218,8 +205,7 @@ static luc_pool2d avg_geometry(const luc_value *at, luc_dtype dtype, const luc_t
 
 /* Here of one and two dimensions, and windows that are not too wide; else in windows.c. */
 luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *y;
   int spatial = args[1].n;
   if (spatial == 3 || args[1].as.ints[spatial - 1] > LUC_POOL_WIDEST)
     return luc__run_avg_pool_windows(ctx, args, out);
@@ -229,13 +215,10 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
   if (by_windows(&p, input, spatial, false)) return luc__run_avg_pool_windows(ctx, args, out);
-  LUC_GO(luc__dense(ctx, input, compute, &x));
-  LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
+  LUC_TRY(luc__as_dense(ctx, input, compute, &x));
+  LUC_TRY(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (y->numel > 0) luc__avg_pool(ctx, &p, x->data, y->data);
-  status = luc__deliver(ctx, out, input->dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, y);
-  return status;
+  return luc__result(ctx, out, input->dtype, y);
 }
 
 luc_status luc__grad_avg_pool(luc_context *ctx, luc_backward *b) {

@@ -23,8 +23,9 @@ static luc_status by_stride(luc_context *ctx, luc_tensor *t, luc_tensor *p, luc_
     strides[at] = t->strides[d];
     if (p) p_strides[at] = p->strides[d];
   }
-  if (p) LUC_TRY(luc__tensor_view(ctx, p, p->ndim, sizes, p_strides, p->offset, pv));
-  return luc__tensor_view(ctx, t, t->ndim, sizes, strides, t->offset, tv);
+  if (p)
+    LUC_TRY(luc__held(ctx, luc__tensor_view(ctx, p, p->ndim, sizes, p_strides, p->offset, pv), pv));
+  return luc__held(ctx, luc__tensor_view(ctx, t, t->ndim, sizes, strides, t->offset, tv), tv);
 }
 
 static luc_status fill_random(luc_context *ctx, luc_generator *gen, luc_tensor *t, luc_draw *draw);
@@ -42,25 +43,19 @@ static luc_status fill_complex(luc_context *ctx, luc_generator *gen, luc_tensor 
 
 static luc_status fill_random(luc_context *ctx, luc_generator *gen, luc_tensor *t, luc_draw *draw) {
   if (luc__dtype_is_complex(t->dtype)) return fill_complex(ctx, gen, t, draw);
-  luc_tensor *view = NULL, *wide = NULL, *target = t;
-  luc_status status = LUC_OK;
+  luc_tensor *wide, *target = t;
   draw->target = t->dtype;
   draw->blocks = luc__is_contiguous(t);
   luc_dtype work = luc__random_dtype(draw);
-  if (!draw->blocks) {
-    LUC_GO(by_stride(ctx, t, NULL, &view, NULL));
-    target = view;
-  }
+  if (!draw->blocks) LUC_TRY(by_stride(ctx, t, NULL, &target, NULL));
   if (work != draw->target || !luc__is_contiguous(target)) {
-    LUC_GO(luc__tensor_empty_like(ctx, target, work, &wide));
+    LUC_TRY(luc__scratch_like(ctx, target, work, &wide));
     luc__random_fill(ctx, gen, draw, wide->data, wide->numel);
-    LUC_GO(luc__copy(ctx, target, wide));
+    LUC_TRY(luc__copy(ctx, target, wide));
   } else {
     luc__random_fill(ctx, gen, draw, target->data, target->numel);
   }
-done:
-  LUC_RELEASE(ctx, view, wide);
-  return status;
+  return LUC_OK;
 }
 
 static luc_status need_float(luc_context *ctx, luc_dtype dtype) {
@@ -263,24 +258,20 @@ static luc_status check_probabilities(luc_context *ctx, const luc_tensor *p) {
 /* self, in its memory order, becomes 1 with the probability in p, which has self's sizes. */
 static luc_status bernoulli_tensor(luc_context *ctx, luc_generator *gen, luc_tensor *self,
                                    luc_tensor *p) {
-  luc_tensor *wide = NULL, *view = NULL, *p_view = NULL, *flat = NULL, *bits = NULL;
-  luc_status status = LUC_OK;
+  luc_tensor *wide, *view, *p_view, *flat, *bits;
   luc_dtype dtype = p->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
-  LUC_GO(need_float(ctx, p->dtype));
-  LUC_GO(luc__expand(ctx, p, self->ndim, self->sizes, &wide));
-  LUC_GO(by_stride(ctx, self, wide, &view, &p_view));
-  LUC_GO(luc__contiguous_as(ctx, p_view, dtype, &flat));
-  LUC_GO(check_probabilities(ctx, flat));
-  LUC_GO(luc__tensor_empty_like(ctx, view, LUC_BOOL, &bits));
+  LUC_TRY(need_float(ctx, p->dtype));
+  LUC_TRY(luc__held(ctx, luc__expand(ctx, p, self->ndim, self->sizes, &wide), &wide));
+  LUC_TRY(by_stride(ctx, self, wide, &view, &p_view));
+  LUC_TRY(luc__as_dense(ctx, p_view, dtype, &flat));
+  LUC_TRY(check_probabilities(ctx, flat));
+  LUC_TRY(luc__scratch_like(ctx, view, LUC_BOOL, &bits));
   if (dtype == LUC_FLOAT64) {
     luc__random_bernoulli_double(ctx, gen, (bool *)bits->data, (double *)flat->data, flat->numel);
   } else {
     luc__random_bernoulli_float(ctx, gen, (bool *)bits->data, (float *)flat->data, flat->numel);
   }
-  LUC_GO(luc__copy(ctx, view, bits));
-done:
-  LUC_RELEASE(ctx, wide, view, p_view, flat, bits);
-  return status;
+  return luc__copy(ctx, view, bits);
 }
 
 static luc_status bernoulli_into(luc_context *ctx, luc_tensor *self, const luc_value *p,
@@ -412,23 +403,22 @@ static luc_status check_samples(luc_context *ctx, const luc_tensor *p, int64_t s
 }
 
 luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *input = args[0].as.tensor, *p = NULL, *keys = NULL, *r = NULL;
+  luc_tensor *input = args[0].as.tensor, *p, *keys, *r;
   int64_t samples = args[1].as.i;
   bool replace = args[2].as.i, single = input->dtype != LUC_FLOAT64;
   luc_generator *gen = luc_as_generator(ctx, &args[3]);
-  luc_status status = LUC_OK;
-  LUC_GO(check_samples(ctx, input, samples, replace));
-  LUC_GO(luc__contiguous_as(ctx, input, single ? LUC_FLOAT32 : LUC_FLOAT64, &p));
+  LUC_TRY(check_samples(ctx, input, samples, replace));
+  LUC_TRY(luc__as_dense(ctx, input, single ? LUC_FLOAT32 : LUC_FLOAT64, &p));
   int64_t n = p->sizes[p->ndim - 1], rows = p->ndim == 2 ? p->sizes[0] : 1;
   int64_t sizes[2] = {rows, samples};
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, p->ndim, sizes + (2 - p->ndim), &r));
-  LUC_GO(luc__tensor_empty_like(ctx, p, LUC_FLOAT64, &keys));
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, p->ndim, sizes + (2 - p->ndim), &r));
+  LUC_TRY(luc__scratch_like(ctx, p, LUC_FLOAT64, &keys));
   const size_t row = (size_t)n * luc__dtype_size(p->dtype);
   const char *weights = p->data;
   double *key = (double *)keys->data;
   int64_t *to = (int64_t *)r->data;
   for (int64_t i = 0; i < rows; i++)
-    LUC_GO(check_weights(ctx, weights + (size_t)i * row, n, single));
+    LUC_TRY(check_weights(ctx, weights + (size_t)i * row, n, single));
   for (int64_t i = 0; replace && i < rows; i++, weights += row, to += samples)
     luc__multinomial_replace(ctx, gen, to, samples, weights, n, key, single);
   if (!replace) {
@@ -436,10 +426,8 @@ luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *ou
     luc_sort_job job = {p->dtype, true, LUC_PICK_FIRST, rows, n, 1, samples, key, NULL, to};
     luc__random_fill(ctx, gen, &draw, key, keys->numel);
     luc__multinomial_keys(weights, keys->numel, key, single);
-    LUC_GO(luc__sort(ctx, &job));
+    LUC_TRY(luc__sort(ctx, &job));
   }
   *out = luc_v_tensor(luc__retain(r));
-done:
-  LUC_RELEASE(ctx, p, keys, r);
-  return status;
+  return LUC_OK;
 }

@@ -149,12 +149,11 @@ static double correction(const luc_value *unbiased, const luc_value *given) {
  * parts. */
 static luc_status spread_parts(luc_context *ctx, luc_reduction_job *job, luc_tensor *mean) {
   const luc_tensor *in = job->in;
-  luc_tensor part, mean_part, *other = NULL;
+  luc_tensor part, mean_part, *other;
   luc_tensor *result = job->b;
   luc_dtype real = luc__dtype_to_real(in->dtype);
   bool root = job->root;
-  LUC_TRY(luc__tensor_empty_like(ctx, result, real, &other));
-  luc_status status = LUC_OK;
+  LUC_TRY(luc__scratch_like(ctx, result, real, &other));
   *job = (luc_reduction_job){.op = job->op,
                              .dtype = real,
                              .in = &part,
@@ -165,14 +164,12 @@ static luc_status spread_parts(luc_context *ctx, luc_reduction_job *job, luc_ten
     luc__part(in, p, &part);
     if (mean) luc__part(mean, p, &mean_part);
     job->b = p == 0 ? result : other;
-    LUC_GO(luc__reduce(ctx, job));
+    LUC_TRY(luc__reduce(ctx, job));
   }
   luc_ew_input parts[2] = {{.t = result}, {.t = other}};
   luc__elementwise(ctx, LUC_EW_add, real, result, parts);
   if (root) luc__elementwise(ctx, LUC_EW_sqrt, real, result, parts);
-done:
-  luc_tensor_release(ctx, other);
-  return status;
+  return LUC_OK;
 }
 
 static luc_status spread(luc_context *ctx, const luc_value *args, bool root, luc_value *out,

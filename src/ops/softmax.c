@@ -25,8 +25,7 @@ static luc_softmax geometry(const luc_tensor *t, int dim, bool log, luc_dtype co
 }
 
 static luc_status run_softmax(luc_context *ctx, bool log, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *y;
   luc_dtype dtype = (luc_dtype)(luc_is_none(&args[2]) ? input->dtype : args[2].as.i);
   luc_dtype compute = luc__compute_dtype(dtype);
   int dim;
@@ -34,14 +33,11 @@ static luc_status run_softmax(luc_context *ctx, bool log, luc_value *args, luc_v
   if (!luc__dtype_is_float(dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "needs a floating point input or dtype (got %s)",
                      luc__dtype_name(dtype));
-  LUC_GO(luc__dense(ctx, input, compute, &x));
-  LUC_GO(luc__tensor_empty_like(ctx, x, compute, &y));
+  LUC_TRY(luc__as_dense(ctx, input, compute, &x));
+  LUC_TRY(luc__scratch_like(ctx, x, compute, &y));
   luc_softmax s = geometry(x, dim, log, compute);
-  if (x->numel > 0) LUC_GO(luc__softmax(ctx, &s, x->data, y->data));
-  status = luc__deliver(ctx, out, dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, y);
-  return status;
+  if (x->numel > 0) LUC_TRY(luc__softmax(ctx, &s, x->data, y->data));
+  return luc__result(ctx, out, dtype, y);
 }
 
 LUC_RUN_BY(softmax, run_softmax, false)
@@ -49,18 +45,14 @@ LUC_RUN_BY(log_softmax, run_softmax, true)
 
 /* softmax_backward(grad, output, dim, log) */
 luc_status luc__run_softmax_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *grad = args[0].as.tensor, *dy = NULL, *y = NULL, *dx = NULL;
+  luc_tensor *grad = args[0].as.tensor, *dy, *y, *dx;
   luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
-  LUC_GO(luc__dense(ctx, grad, compute, &dy));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &y));
-  LUC_GO(luc__tensor_empty_like(ctx, y, compute, &dx));
+  LUC_TRY(luc__as_dense(ctx, grad, compute, &dy));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, compute, &y));
+  LUC_TRY(luc__scratch_like(ctx, y, compute, &dx));
   luc_softmax s = geometry(y, (int)args[2].as.i, args[3].as.i != 0, compute);
-  if (y->numel > 0) LUC_GO(luc__softmax_backward(ctx, &s, dy->data, y->data, dx->data));
-  status = luc__deliver(ctx, out, dtype, &dx);
-done:
-  LUC_RELEASE(ctx, dy, y, dx);
-  return status;
+  if (y->numel > 0) LUC_TRY(luc__softmax_backward(ctx, &s, dy->data, y->data, dx->data));
+  return luc__result(ctx, out, dtype, dx);
 }
 
 static luc_status grad_softmax(luc_context *ctx, luc_backward *b, bool log) {

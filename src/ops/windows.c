@@ -104,15 +104,14 @@ luc_status luc__run_adaptive_max_pool(luc_context *ctx, luc_value *args, luc_val
 /* fractional_max_pool(input, kernel, output_size, samples [N, C, spatial]): PyTorch's samples stand
  * in the order W, H for two dimensions and D, H, W for three. */
 luc_status luc__run_fractional_max_pool(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *samples = NULL, *ordered = NULL;
+  luc_tensor *input = args[0].as.tensor, *samples, *ordered;
   int spatial = args[1].n;
   int64_t kernel[3];
   luc_windows w = windows_of(input, spatial);
   fill_three(&args[1], 1, kernel);
   fill_three(&args[2], 1, w.out);
-  LUC_GO(luc__dense(ctx, args[3].as.tensor, LUC_FLOAT64, &samples));
-  LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, 2, (int64_t[]){w.planes, 3}, &ordered));
+  LUC_TRY(luc__as_dense(ctx, args[3].as.tensor, LUC_FLOAT64, &samples));
+  LUC_TRY(luc__scratch(ctx, LUC_FLOAT64, 2, (int64_t[]){w.planes, 3}, &ordered));
   const double *from = (const double *)samples->data;
   double *to = (double *)ordered->data;
   for (int64_t i = 0; i < w.planes; i++, from += spatial, to += 3) {
@@ -120,11 +119,8 @@ luc_status luc__run_fractional_max_pool(luc_context *ctx, luc_value *args, luc_v
     to[1] = from[1];
     to[2] = spatial == 3 ? from[2] : from[0];
   }
-  LUC_GO(luc__windows_fractional(ctx, &w, kernel, (const double *)ordered->data));
-  status = take_max(ctx, &w, input, spatial, true, out);
-done:
-  LUC_RELEASE(ctx, samples, ordered);
-  return status;
+  LUC_TRY(luc__windows_fractional(ctx, &w, kernel, (const double *)ordered->data));
+  return take_max(ctx, &w, input, spatial, true, out);
 }
 
 /* ---- averages ---- */
