@@ -32,7 +32,7 @@ struct luc_context {
   bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
   bool inside_op;           /* an operator is running: what it calls is not recorded */
-  int64_t first;            /* what positions made by a LUC_F_COUNTED row begin with */
+  int64_t first;            /* what positions that a row counts (LUC_F_COUNTED) begin with */
   struct luc_tensor **held; /* ops/scratch.h: what running operators made for themselves */
   int num_held, held_room;
   int64_t batched; /* vmap levels entered + batched tensors alive; 0: nothing to look for */

@@ -332,7 +332,7 @@ static void float_sums(luc_context *ctx, const float *p, int64_t n, double *sums
     bool even = power > 0 && k->random->on_grid(sums + i, p + i, m, power);
     if (even) {
       sums[i] += (double)sum;
-      k->scan[LUC_SCAN_SUM][LUC_COMPUTE_F64].line(sums + i, sums + i, NULL, m, 1, false);
+      k->scan[LUC_SCAN_SUM][LUC_COMPUTE_F64].line(sums + i, sums + i, NULL, m, 1, false, 0);
       even = sums[i + m - 1] < 2 * (double)power;
     }
     for (int64_t j = 0; !even && j < m; j++) sums[i + j] = (double)(sum += p[i + j]);

@@ -72,9 +72,9 @@ static void scan_lines(void *arg, int64_t begin, int64_t end) {
     const void *x = job->x + bytes;
     void *y = job->y + bytes;
     int64_t *at = job->at ? job->at + first : NULL;
-    if (s->dtype == LUC_FLOAT32) scan_f32(s->op, x, y, at, s->n, step);
-    if (s->dtype == LUC_FLOAT64) scan_f64(s->op, x, y, at, s->n, step);
-    if (s->dtype == LUC_INT64) scan_i64(s->op, x, y, at, s->n, step);
+    if (s->dtype == LUC_FLOAT32) scan_f32(s->op, x, y, at, s, step);
+    if (s->dtype == LUC_FLOAT64) scan_f64(s->op, x, y, at, s, step);
+    if (s->dtype == LUC_INT64) scan_i64(s->op, x, y, at, s, step);
   }
 }
 
@@ -123,7 +123,7 @@ static void scan_columns(void *arg, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) {
     int64_t column = i % job->blocks * LUC_SCAN_LINES, step, rest = s->inner - column;
     int64_t first = line_start(s, i / job->blocks * s->inner + column, &step);
-    luc_scan_strip strip = {luc__min64(rest, LUC_SCAN_LINES), s->n, step};
+    luc_scan_strip strip = {luc__min64(rest, LUC_SCAN_LINES), s->n, step, s->first};
     job->kernel->lines(&strip, job->x + first * job->size, job->y + first * job->size,
                        job->at ? job->at + first : NULL, &state);
   }
@@ -134,7 +134,7 @@ static void scan_rows(void *arg, int64_t begin, int64_t end) {
   const luc_scan *s = job->s;
   const int64_t first = begin * s->n, bytes = first * job->size;
   job->kernel->line(job->x + bytes, job->y + bytes, job->at ? job->at + first : NULL, s->n,
-                    end - begin, s->reverse);
+                    end - begin, s->reverse, s->first);
 }
 
 /* Beside each other, places are integers of the elements' size. */
@@ -144,7 +144,7 @@ static bool has_kernel(const luc_scan *s) {
 }
 
 void luc__scan(luc_context *ctx, const luc_scan *s, const void *x, void *y, int64_t *at) {
-  const luc_scan flat = {s->op, s->dtype, false, 1, 1, s->outer * s->inner};
+  const luc_scan flat = {s->op, s->dtype, false, 1, 1, s->outer * s->inner, s->first};
   if (s->n == 1) s = &flat;
   scan_job job = {.s = s, .x = x, .y = y, .at = at};
   if (s->n <= 0 || s->outer * s->inner <= 0) return;

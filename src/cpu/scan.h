@@ -21,6 +21,7 @@ typedef struct luc_scan {
   luc_dtype dtype;
   bool reverse; /* sums: from the end to the beginning */
   int64_t outer, n, inner;
+  int64_t first; /* what positions count from */
 } luc_scan;
 
 /* at (int64) is for MAX and MIN. */

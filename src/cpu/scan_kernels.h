@@ -18,14 +18,16 @@ typedef struct luc_scan_state {
 /* At most LUC_SCAN_LINES lines of `rows` elements. */
 typedef struct luc_scan_strip {
   int64_t lines, rows;
-  int64_t step; /* elements from one row to the next, in x, y and at */
+  int64_t step;  /* elements from one row to the next, in x, y and at */
+  int64_t first; /* what positions count from */
 } luc_scan_strip;
 
 typedef struct luc_scan_kernel {
   void (*lines)(const luc_scan_strip *s, const void *x, void *y, int64_t *at,
                 luc_scan_state *state);
   /* Lines of n adjacent elements, one behind the other; only sums run backwards. */
-  void (*line)(const void *x, void *y, int64_t *at, int64_t n, int64_t lines, bool reverse);
+  void (*line)(const void *x, void *y, int64_t *at, int64_t n, int64_t lines, bool reverse,
+               int64_t first);
 } luc_scan_kernel;
 
 /* No LOGSUMEXP. ORDER SCAN, ORDER COMPUTE */

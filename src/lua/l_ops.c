@@ -73,7 +73,9 @@ static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const
   if (row->sig.index_mask) LUC_TRY(luc_l_index_from_one(st, &row->sig, as_given, a));
   luc_status status = LUC_OK;
   a->inplace |= row->inplace;
-  ctx->first = row->flags & LUC_F_COUNTED ? 1 : 0;
+  const bool counts = row->flags & LUC_F_COUNTS && !a->nout && !ctx->batched &&
+                      !luc__wants_record(ctx, row->op, a->v, n);
+  ctx->first = counts || row->flags & LUC_F_COUNTED;
   bool written = a->nout && (row->flags & LUC_F_OUT || !row->index_results);
   if (a->inplace) {
     status = luc_call_inplace(ctx, row->op, a->v, n);
@@ -85,7 +87,7 @@ static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const
   }
   ctx->first = 0;
   if (row->sig.index_mask) luc_l_args_release(st, a);
-  if (status != LUC_OK || !row->index_results || a->inplace) return status;
+  if (status != LUC_OK || !row->index_results || a->inplace || counts) return status;
   return count_from_one(ctx, row, a, out);
 }
 

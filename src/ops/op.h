@@ -60,6 +60,7 @@ enum {
   LUC_F_ANY_DTYPE = 8192, /* only moves or converts elements: takes complex tensors and those of
                            dtypes that are only stored (float8, wide unsigned integers) */
   LUC_F_RANDOM = 16384,   /* draws numbers: under vmap the caller says whether for each sample */
+  LUC_F_COUNTS = 32768,   /* the same as LUC_F_COUNTED, but only where the call is not recorded */
   LUC_F_BOTH = LUC_F_FUNCTION | LUC_F_METHOD,
   LUC_F_POINTWISE = LUC_F_BOTH | LUC_F_INPLACE | LUC_F_OUT
 };

@@ -176,7 +176,7 @@ luc_status luc__grad_logcumsumexp_shares(luc_context *ctx, luc_backward *b) {
 }
 
 static luc_status extreme(luc_context *ctx, luc_scan_op op, luc_value *args, luc_value *out) {
-  luc_scan s = {.op = op};
+  luc_scan s = {.op = op, .first = ctx->first};
   luc_tensor *t = args[0].as.tensor;
   return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }

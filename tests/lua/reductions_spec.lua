@@ -501,4 +501,21 @@ describe("running extremes", function()
       end
     end
   end)
+
+  it("count from 1 whoever asks", function()
+    local x = lucerna.tensor({1.0, 3.0, 2.0, 3.0})
+    local want = {1, 2, 2, 4}
+    assert.same(want, select(2, x:cummax(1)):tolist())
+    local leaf = x:clone():requires_grad_()
+    local values, places = leaf:cummax(1)
+    values:sum():backward()
+    assert.same(want, places:tolist())
+    assert.same({1, 2, 0, 1}, leaf.grad:tolist())
+    assert.same(want, select(2, lucerna.no_grad(leaf.cummax, leaf, 1)):tolist())
+    local out = {lucerna.empty(0), lucerna.empty(0):long()}
+    lucerna.cummax(x, 1, {out = out})
+    assert.same(want, out[2]:tolist())
+    local each = lucerna.func.vmap(function(row) return row:cummax(1) end)
+    assert.same({want}, select(2, each(x:unsqueeze(1))):tolist())
+  end)
 end)
