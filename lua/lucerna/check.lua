@@ -60,5 +60,6 @@ check.module = kind(core.nn.is_module, "an nn.Module")
 check.callable = kind(is_callable, "a function")
 check.integer = kind(function(value) return math.type(value) == "integer" end, "an integer")
 check.number, check.string, check.boolean = of_type "number", of_type "string", of_type "boolean"
+check.table = of_type "table"
 
 return check

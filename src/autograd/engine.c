@@ -34,6 +34,10 @@ struct luc_run {
   luc_tensor **captured;     /* their gradients; NULL: they are accumulated in the inputs */
   int ninputs;
   int *next_input; /* 1 + the next one of the same task; 0: none */
+  luc_run *outer;  /* the pass that a hook of which started this one */
+  uint64_t number;
+  bool reached;     /* there are tasks for all nodes and leaves that it will come to */
+  luc_roster *ends; /* called when it has succeeded, first to last */
 };
 
 /* ---- tasks ---- */
@@ -86,6 +90,7 @@ static void run_free(luc_run *run) {
     luc__node_release(ctx, task->node);
     luc__free(ctx, task, task_size(task->n));
   }
+  luc__hooks_free(ctx, &run->ends);
   luc__free(ctx, run->heap, run->heap_size * sizeof *run->heap);
   luc__free(ctx, run->next_input, (size_t)run->ninputs * sizeof *run->next_input);
 }
@@ -363,6 +368,44 @@ static luc_status mark_needed(luc_run *run) {
   return LUC_OK;
 }
 
+/* ---- what hooks ask ---- */
+
+uint64_t luc__pass_number(const luc_context *ctx, uint64_t *outer) {
+  const luc_run *run = ctx->pass;
+  *outer = run && run->outer ? run->outer->number : 0;
+  return run ? run->number : 0;
+}
+
+luc_status luc__pass_count(luc_context *ctx, luc_tensor *const *tensors, int n, int *count) {
+  luc_run *run = ctx->pass;
+  *count = 0;
+  if (!run) return LUC_OK;
+  if (!run->reached) LUC_TRY(reach_from(run, NULL, 0));
+  run->reached = true;
+  for (int i = 0; i < n; i++) {
+    luc_edge edge;
+    LUC_TRY(luc__edge_to(ctx, tensors[i], &edge));
+    const luc_task *task = edge.to ? task_find(run, edge.to, edge.leaf) : NULL;
+    *count += task && (task->needed || !run->capture);
+    luc__edge_release(ctx, &edge);
+  }
+  return LUC_OK;
+}
+
+luc_status luc__pass_then(luc_context *ctx, luc_pass_end_fn fn, void *ud, luc_ud_free_fn free) {
+  LUC_CHECK(ctx, ctx->pass, LUC_ERR_STATE,
+            "queue_callback: final callbacks can only be installed during a backward pass");
+  return luc__hooks_keep(ctx, &ctx->pass->ends, fn, ud, free);
+}
+
+/* Those that others add come last. */
+static luc_status run_ends(luc_run *run) {
+  const luc_hook *end;
+  for (uint64_t id = 0; (end = luc__roster_next(run->ends, &id));)
+    LUC_TRY(end->call.end(run->ctx, end->ud));
+  return LUC_OK;
+}
+
 /* ---- entry ---- */
 
 static luc_status root_grad(luc_context *ctx, luc_tensor *t, luc_tensor *given, luc_tensor **out) {
@@ -421,10 +464,16 @@ static luc_status pass(luc_run *run, luc_tensor *const *outputs, int n, luc_tens
   bool mode = ctx->grad_mode, inside = ctx->inside_op;
   luc_status status = LUC_OK;
   ctx->inside_op = false;
+  run->outer = ctx->pass;
+  run->number = ++ctx->next_id;
+  run->reached = run->capture;
+  ctx->pass = run;
   if (run->capture) status = reach_from(run, outputs, n);
   if (run->capture && status == LUC_OK) status = mark_needed(run);
   ctx->grad_mode = run->create_graph;
   if (status == LUC_OK) status = run_all(run, outputs, n, grads);
+  if (status == LUC_OK) status = run_ends(run);
+  ctx->pass = run->outer;
   ctx->grad_mode = mode;
   ctx->inside_op = inside;
   run_free(run);

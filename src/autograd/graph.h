@@ -12,9 +12,12 @@
 enum {
   LUC_HOOK_ON_GRAD,        /* a tensor's gradient is complete; it may be replaced */
   LUC_HOOK_ON_ACCUMULATED, /* a leaf's gradient was added to leaf.grad */
+  LUC_HOOK_NEVER,          /* what a host keeps with a node or a leaf; calls no function */
   LUC_HOOK_ON_NODE,        /* a node has run */
   LUC_HOOK_BEFORE_NODE     /* a node is about to run */
 };
+
+typedef luc_status (*luc_pass_end_fn)(luc_context *ctx, void *ud);
 
 /* A roster holds them by id. */
 typedef struct luc_hook {
@@ -24,6 +27,7 @@ typedef struct luc_hook {
     luc_grad_hook_fn grad;
     luc_accumulate_hook_fn accumulated;
     luc_node_hook_fn node;
+    luc_pass_end_fn end; /* of a pass (engine.c) */
   } call;
   void *ud;
   luc_ud_free_fn free;
@@ -140,6 +144,11 @@ luc_status luc__accumulate_hooks_run(luc_context *ctx, luc_tensor *leaf);
 luc_status luc__node_hook_add(luc_context *ctx, luc_node *node, bool before, luc_node_hook_fn fn,
                               void *ud, luc_ud_free_fn free, uint64_t *id);
 bool luc__node_hook_remove(luc_context *ctx, luc_node *node, uint64_t id);
+/* What a host keeps with a node, or with a leaf, under *hooks: NULL when nothing yet. */
+void *luc__hooks_data(const luc_roster *hooks);
+/* Adds that, or what is to be called at the end of a pass. */
+luc_status luc__hooks_keep(luc_context *ctx, luc_roster **hooks, luc_pass_end_fn fn, void *ud,
+                           luc_ud_free_fn free);
 luc_status luc__node_hooks_run_before(luc_context *ctx, luc_node *node, luc_tensor **gout);
 /* Runs the hooks of a node that has run. gin: the gradients of its inputs. */
 luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
@@ -201,6 +210,15 @@ luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view,
 bool luc__is_view_node(const luc_node *node);
 /* The inner node of a node that luc__copy_slices made, or NULL. */
 luc_node *luc__slices_inner(const luc_node *node);
+
+/* ---- engine.c: for hooks, of the pass they run in ---- */
+
+/* Its number, 0 when none runs, and that of the pass it runs in. */
+uint64_t luc__pass_number(const luc_context *ctx, uint64_t *outer);
+/* How many of the tensors' gradients it computes or has computed. */
+luc_status luc__pass_count(luc_context *ctx, luc_tensor *const *tensors, int n, int *count);
+/* Has fn called when it has succeeded; free in any case. Takes over ud unless it fails. */
+luc_status luc__pass_then(luc_context *ctx, luc_pass_end_fn fn, void *ud, luc_ud_free_fn free);
 
 /* ---- apply.c ---- */
 

@@ -59,6 +59,19 @@ luc_status luc__node_hook_add(luc_context *ctx, luc_node *node, bool before, luc
   return add_to(ctx, &node->hooks, &hook, id);
 }
 
+void *luc__hooks_data(const luc_roster *hooks) {
+  const luc_hook *hook;
+  for (uint64_t id = 0; (hook = luc__roster_next(hooks, &id));)
+    if (hook->kind == LUC_HOOK_NEVER) return hook->ud;
+  return NULL;
+}
+
+luc_status luc__hooks_keep(luc_context *ctx, luc_roster **hooks, luc_pass_end_fn fn, void *ud,
+                           luc_ud_free_fn free) {
+  luc_hook hook = {.kind = LUC_HOOK_NEVER, .call.end = fn, .ud = ud, .free = free};
+  return add_to(ctx, hooks, &hook, NULL);
+}
+
 static void hook_free(luc_context *ctx, luc_hook *hook) {
   if (hook->free) hook->free(ctx, hook->ud);
   luc__free(ctx, hook, sizeof *hook);

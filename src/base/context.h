@@ -59,6 +59,7 @@ struct luc_context {
   bool freeing_nodes, freeing_metas;
   struct luc_saved_hooks *saved_hooks; /* autograd/graph.h: who keeps saved tensors, or NULL */
   void *unpacked_nodes;                /* autograd: nodes that wait to be packed */
+  struct luc_run *pass;                /* autograd/engine.c: the backward pass that runs, or NULL */
   struct luc_observer *observer;       /* ops/op.h: is told of every operator call, or NULL */
   luc_close_fn closers[LUC_MAX_CLOSERS];
   int num_closers;

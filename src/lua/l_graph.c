@@ -248,6 +248,77 @@ int luc_l_node_hook(lua_State *L, luc_l_state *st, bool before) {
   return 1;
 }
 
+/* ---- of the pass that runs ---- */
+
+static int call_end(lua_State *L) {
+  const callback *cb = lua_touserdata(L, 1);
+  luc_l_callback_push(L, cb->st, cb->id);
+  lua_call(L, 0, 0);
+  return 0;
+}
+
+static luc_status run_end(luc_context *ctx, void *ud) {
+  (void)ctx;
+  return luc_l_protect(((callback *)ud)->st, call_end, ud);
+}
+
+/* queue_callback(callback) */
+static int queue_callback(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int function = luc_l_check_function(L, "queue_callback", "callback", &a->v[0]);
+  lua_pushvalue(L, function);
+  callback *cb = keep_callback(L, st);
+  luc_status status = luc__pass_then(st->ctx, run_end, cb, callback_free);
+  if (status == LUC_OK) return 0;
+  callback_free(st->ctx, cb);
+  return luc_l_raise(L, st, status);
+}
+
+/* _pass(): its number, 0 when none runs, and that of the pass it runs in. */
+static int pass_number(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  uint64_t outer, number = luc__pass_number(st->ctx, &outer);
+  (void)a;
+  lua_pushinteger(L, (lua_Integer)number);
+  lua_pushinteger(L, (lua_Integer)outer);
+  return 2;
+}
+
+/* _pass_count(tensors): how many of their gradients it computes. */
+static int pass_count(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int count;
+  luc_l_check(L, st, luc__pass_count(st->ctx, a->v[0].as.tensors, a->v[0].n, &count));
+  lua_pushinteger(L, count);
+  return 1;
+}
+
+/* _increment_version(tensors): as if they had been written. */
+static int increment_version(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)L, (void)st;
+  for (int i = 0; i < a->v[0].n; i++) {
+    luc_tensor *t = a->v[0].as.tensors[i];
+    if (!(t->flags & LUC_TF_INFERENCE)) t->storage->version++;
+  }
+  return 0;
+}
+
+/* ---- what is kept with a node ---- */
+
+int luc_l_push_metadata(lua_State *L, luc_l_state *st, luc_node *node, luc_tensor *leaf) {
+  if (!node && !luc__meta(st->ctx, leaf)) return luc_l_raise(L, st, LUC_ERR_MEMORY);
+  luc_roster **hooks = node ? &node->hooks : &leaf->meta->hooks;
+  const callback *cb = luc__hooks_data(*hooks);
+  if (cb) {
+    luc_l_callback_push(L, st, cb->id);
+    return 1;
+  }
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  callback *made = keep_callback(L, st);
+  luc_status status = luc__hooks_keep(st->ctx, hooks, NULL, made, callback_free);
+  if (status == LUC_OK) return 1;
+  callback_free(st->ctx, made);
+  return luc_l_raise(L, st, status);
+}
+
 /* ---- autograd.Function ---- */
 
 typedef struct function_call {
@@ -436,6 +507,10 @@ static const luc_l_native autograd_natives[] = {
     {"_attach(Any function, Tensor t, Index output)", attach, LUC_F_FUNCTION},
     {"_saved_hooks(Any pack)", saved_hooks, LUC_F_FUNCTION},
     {"_saved_hook()", saved_hook, LUC_F_FUNCTION},
+    {"_queue_callback(Any callback)", queue_callback, LUC_F_FUNCTION},
+    {"_pass()", pass_number, LUC_F_FUNCTION},
+    {"_pass_count(Tensor[] tensors)", pass_count, LUC_F_FUNCTION},
+    {"_increment_version(Tensor[] tensors)", increment_version, LUC_F_FUNCTION},
 };
 
 void luc_l_open_graph(lua_State *L, luc_l_state *st) {

@@ -117,6 +117,7 @@ static int node_index(lua_State *L) {
   const node_box *box = check_box(L, "grad_fn");
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (!strcmp(key, "next_functions")) return push_next(L, box);
+  if (!strcmp(key, "metadata")) return luc_l_push_metadata(L, box->st, box->node, box->leaf);
   if (!strcmp(key, "variable") && box->leaf) {
     luc_l_pushtensor(L, box->st, box->leaf);
     return 1;

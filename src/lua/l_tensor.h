@@ -122,6 +122,8 @@ int luc_l_push_grad_fn(lua_State *L, luc_l_state *st, luc_tensor *t);
 luc_node *luc_l_tonode(lua_State *L, int index);
 /* Adds the function at 2 to the hooks of the grad_fn at 1, after it or before; pushes a handle. */
 int luc_l_node_hook(lua_State *L, luc_l_state *st, bool before);
+/* Pushes the table that Lua keeps with a node, or with a leaf. */
+int luc_l_push_metadata(lua_State *L, luc_l_state *st, luc_node *node, luc_tensor *leaf);
 
 /* The parts of the core table, in the order in which they are opened. */
 void luc_l_open_dtypes(lua_State *L, luc_l_state *st);

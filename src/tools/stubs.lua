@@ -262,6 +262,7 @@ local HEAD = [[
 ---@class lucerna.grad_fn
 ---@field next_functions table[]
 ---@field variable lucerna.Tensor?
+---@field metadata table
 ---@field name fun(self: lucerna.grad_fn): string
 ---@field register_hook fun(self: lucerna.grad_fn, hook: function): any
 ---@field register_prehook fun(self: lucerna.grad_fn, hook: function): any

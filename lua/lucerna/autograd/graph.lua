@@ -1,6 +1,8 @@
--- lucerna.autograd.graph: what becomes of the tensors that backward will need.
+-- lucerna.autograd.graph: what becomes of the tensors that backward will need, and hooks that look
+-- at a whole backward pass.
 
 local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local region = require "lucerna.region"
 
@@ -69,6 +71,107 @@ function graph.disable_saved_tensors_hooks(error_message, ...)
       refused = error_message
     end, function() refused = outer end)
   end, ...)
+end
+
+--- allow_mutation_on_saved_tensors(f, ...): while f runs, tensors saved for backward may be
+-- written: backward, which has to run in f, too, reads copies.
+function graph.allow_mutation_on_saved_tensors(...)
+  local who, open = "allow_mutation_on_saved_tensors", false
+  local function unpack_hook(t)
+    if not open then core._fail("%s: backward must run where the graph was recorded", who) end
+    return t
+  end
+  return region(who, function()
+    local hooks = new_hooks(function(t) return t:clone() end, unpack_hook)
+    return new_guard(function()
+      open = true
+      hooks()
+    end, function()
+      open = false
+      hooks:remove()
+    end)
+  end, ...)
+end
+
+-- ---- hooks of a pass ----
+
+--- queue_callback(callback): calls it when the backward pass that runs has succeeded. For hooks and
+-- backward functions; elsewhere an error.
+function graph.queue_callback(callback)
+  core.autograd._queue_callback(callback)
+end
+
+--- increment_version(tensor): marks a tensor, or a table of some, as written, so that backward
+-- refuses what was saved of it: for memory that others write.
+function graph.increment_version(tensor)
+  core.autograd._increment_version(core.is_tensor(tensor) and { tensor } or tensor)
+end
+
+-- Calls first(pass) when a pass comes here for the first time, next(pass, ...) every time.
+local function per_pass(first, next)
+  local passes = {}
+  return function(...)
+    local number, outer = core.autograd._pass()
+    if outer == 0 and not passes[number] then passes = {} end -- what failed ones left
+    passes[number] = passes[number] or first()
+    return next(passes[number], ...)
+  end
+end
+
+local function all_hook(tensors, fn)
+  local function run(pass)
+    if pass.left == nil then return end
+    pass.left = nil
+    fn(pass.grads)
+  end
+  return per_pass(function()
+    local pass = { left = core.autograd._pass_count(tensors), grads = { n = #tensors } }
+    core.autograd._queue_callback(function() run(pass) end) -- if some have no gradient after all
+    return pass
+  end, function(pass, k, grad)
+    pass.grads[k] = grad
+    pass.left = pass.left - 1
+    if pass.left == 0 then run(pass) end
+  end)
+end
+
+local function any_hook(_, fn)
+  return per_pass(function() return {} end, function(pass, _, grad)
+    if pass.ran then return end
+    pass.ran = true
+    fn(grad)
+  end)
+end
+
+--- register_multi_grad_hook(tensors, fn, {mode = "all"}): a hook on the gradients of several
+-- tensors. After all of those that a backward pass computes, fn gets a packed table of them, with
+-- nil for the tensors that the pass does not reach. mode = "any": fn gets the first one. Returns a
+-- handle with :remove().
+function graph.register_multi_grad_hook(...)
+  local who = "register_multi_grad_hook"
+  local tensors, fn, mode = arguments(who, { "tensors", "fn", "mode" }, ...)
+  check.table(who, "tensors", tensors)
+  check.callable(who, "fn", fn)
+  if mode ~= nil and mode ~= "all" and mode ~= "any" then
+    core._fail("%s: mode must be 'all' or 'any' (got '%s')", who, tostring(mode))
+  end
+  for k, t in ipairs(tensors) do
+    if not check.tensor(who, "tensor " .. k, t).requires_grad and mode ~= "any" then
+      core._fail("%s: tensor %d does not require grad", who, k)
+    end
+  end
+  local hook, handles = (mode == "any" and any_hook or all_hook)(tensors, fn), {}
+  local all = new_guard(function()
+    for k, t in ipairs(tensors) do
+      if mode ~= "any" or t.requires_grad then
+        handles[#handles + 1] = t:register_hook(function(grad) hook(k, grad) end)
+      end
+    end
+  end, function()
+    for _, handle in ipairs(handles) do handle:remove() end
+  end)
+  all()
+  return all
 end
 
 return graph

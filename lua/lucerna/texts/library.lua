@@ -82,6 +82,23 @@ autocast knows of.
 > local y = graph.saved_tensors_hooks(function(t) return t:half() end,
 >   function(t) return t:float() end, function() return x:sin():sum() end)
 > y:backward()    -- by cosines of halves]=]},
+{"autograd.graph.register_multi_grad_hook", [=[
+> local a = lucerna.ones(2):requires_grad_()
+> local b = lucerna.ones(2):requires_grad_()
+> local handle = lucerna.autograd.graph.register_multi_grad_hook({a, b}, function(grads)
+>   assert(grads.n == 2 and grads[1]:equal(b))
+> end)
+> local loss = (a * b):sum()
+> loss:backward()
+> handle:remove()]=]},
+{"autograd.graph.allow_mutation_on_saved_tensors", [=[
+> local graph, x = lucerna.autograd.graph, lucerna.ones(2):requires_grad_()
+> graph.allow_mutation_on_saved_tensors(function()
+>   local y = x * 3
+>   local z = y:pow(2):sum()
+>   y:zero_()
+>   z:backward()    -- by the y before
+> end)]=]},
 {"utils.checkpoint.checkpoint utils.checkpoint.checkpoint_sequential", [=[
 > local net = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU())
 > local x = lucerna.randn(8, 4)
