@@ -207,7 +207,7 @@ luc_status luc__run_multi_margin_loss(luc_context *ctx, luc_value *args, luc_val
   int64_t column[2] = {target->numel, 1};
   luc_tensor *at = luc__f_reshape(&f, target, 2, column);
   luc_tensor *loss = multi_margin(&f, args, x, luc_v_tensor(at));
-  if (!batched && target->ndim == 0) loss = luc__f_squeeze(&f, loss, 0);
+  if (target->ndim == 0) loss = luc__f_squeeze(&f, loss, 0);
   return luc__loss_result(&f, loss, &args[5], out);
 }
 
@@ -217,13 +217,12 @@ luc_status luc__run_multilabel_margin_loss(luc_context *ctx, luc_value *args, lu
   int64_t rows;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
   LUC_TRY(check_rows(ctx, x, target, &rows));
-  if (!luc__same_sizes(x, target))
-    return luc__fail_shapes(ctx, "input", x, "target", target, "inconsistent target size");
+  bool same =
+      x->ndim < 2 && target->ndim < 2 ? x->numel == target->numel : luc__same_sizes(x, target);
+  if (!same) return luc__fail_shapes(ctx, "input", x, "target", target, "inconsistent target size");
   luc_formula f = luc__formula(ctx);
-  if (x->ndim == 0) {
-    x = luc__f_unsqueeze(&f, x, 0);
-    target = luc__f_unsqueeze(&f, target, 0);
-  }
+  if (x->ndim == 0) x = luc__f_unsqueeze(&f, x, 0);
+  if (target->ndim == 0) target = luc__f_unsqueeze(&f, target, 0);
   luc_tensor *loss = luc__f2(&f, LUC_OP_multilabel_margin, x, target);
   return luc__loss_result(&f, loss, &args[2], out);
 }

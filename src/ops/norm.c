@@ -189,6 +189,23 @@ static luc_status check_channels(luc_context *ctx, const luc_tensor *input,
   return LUC_OK;
 }
 
+/* As in PyTorch, what goes with an input is of its dtype, or of float32 beside half precision. */
+static luc_status check_dtypes(luc_context *ctx, const luc_tensor *input, const luc_value *with,
+                               int n) {
+  bool small = input->dtype == LUC_FLOAT16 || input->dtype == LUC_BFLOAT16;
+  for (int i = 0; i < n; i++) {
+    const luc_tensor *t = luc_as_tensor(&with[i]);
+    if (!t || t->dtype == input->dtype) continue;
+    LUC_CHECK(ctx, t->dtype == LUC_FLOAT32, LUC_ERR_TYPE,
+              "mixed dtype (CPU): expect parameter to have scalar type of Float (got %s beside %s)",
+              luc__dtype_name(t->dtype), luc__dtype_name(input->dtype));
+    LUC_CHECK(ctx, small, LUC_ERR_TYPE,
+              "mixed dtype (CPU): all inputs must share same datatype. (input %s, parameter %s)",
+              luc__dtype_name(input->dtype), luc__dtype_name(t->dtype));
+  }
+  return LUC_OK;
+}
+
 /* No values, so no statistics: running ones stay, the parameters' gradients are zero. */
 static luc_status norm_of_nothing(luc_context *ctx, luc_tensor *input, const luc_value *affine,
                                   luc_value *out) {
@@ -220,6 +237,7 @@ luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out
     return luc__fail_shapes(ctx, "input", input, NULL, NULL, "input must be [N, C, ...]");
   LUC_TRY(luc__need_float(ctx, "input", input));
   LUC_TRY(check_channels(ctx, input, &args[1]));
+  LUC_TRY(check_dtypes(ctx, input, &args[1], 4));
   if (!training && (luc_is_none(&args[1]) || luc_is_none(&args[2])))
     return luc__fail(ctx, LUC_ERR_VALUE,
                      "running_mean and running_var are needed when training is false");
@@ -242,10 +260,15 @@ static luc_tensor *repeated(luc_formula *f, const luc_value *v, int64_t times) {
   return luc__f_reshape(f, rows, 1, (int64_t[]){times * t->numel});
 }
 
-/* A running statistic in memory of its own: it is written, and of one channel all rows were one. */
-static luc_tensor *repeated_copy(luc_formula *f, const luc_value *v, int64_t times) {
+/* A running statistic in memory of its own: it is written, and of one channel all rows were one.
+ * It need not be of the input's dtype. */
+static luc_tensor *repeated_copy(luc_formula *f, const luc_value *v, int64_t times,
+                                 luc_dtype dtype) {
   luc_tensor *t = repeated(f, v, times);
-  return t ? luc__f_call(f, LUC_OP_clone, LUC_ARGS(luc_v_tensor(t))) : NULL;
+  if (!t) return NULL;
+  t = luc__f_call(f, LUC_OP_clone, LUC_ARGS(luc_v_tensor(t)));
+  bool fits = !t || t->dtype == dtype || t->dtype == luc__compute_dtype(dtype);
+  return fits ? t : luc__f_to(f, t, dtype);
 }
 
 /* The running statistic becomes the mean over the batch's. */
@@ -259,23 +282,35 @@ static void average_running(luc_formula *f, const luc_value *running, luc_tensor
   if (f->status == LUC_OK && !(t->flags & LUC_TF_UNTRACKED)) t->storage->version++;
 }
 
+/* The mean over no instances is NaN, as in PyTorch. */
+static luc_status instances_of_nothing(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *input = args[0].as.tensor;
+  for (int i = 1; i < 3 && args[5].as.i && input->sizes[0] == 0; i++)
+    average_running(&f, &args[i], repeated(&f, &args[i], 0), 0);
+  LUC_TRY(luc__f_end(&f, NULL, NULL));
+  return norm_of_nothing(ctx, input, &args[3], out);
+}
+
 /* instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps) */
 luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   if (input->ndim < 3)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL, "input must be [N, C, L, ...]");
   LUC_TRY(check_channels(ctx, input, &args[1]));
-  if (input->numel == 0) return norm_of_nothing(ctx, input, &args[3], out);
+  LUC_TRY(check_dtypes(ctx, input, &args[3], 2));
   if (args[5].as.i && luc__product(input->ndim - 2, input->sizes + 2) == 1)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Expected more than 1 spatial element when training");
+  if (input->numel == 0) return instances_of_nothing(ctx, args, out);
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS], n = input->sizes[0];
   memcpy(sizes, input->sizes, sizeof sizes);
   sizes[0] = 1;
   sizes[1] = n * input->sizes[1];
   luc_tensor *x = luc__f_reshape(&f, input, input->ndim, sizes), *of[4];
-  for (int i = 0; i < 4; i++) of[i] = (i < 2 ? repeated_copy : repeated)(&f, &args[i + 1], n);
+  for (int i = 0; i < 2; i++) of[i] = repeated_copy(&f, &args[i + 1], n, (luc_dtype)input->dtype);
+  for (int i = 2; i < 4; i++) of[i] = repeated(&f, &args[i + 1], n);
   luc_tensor *y =
       luc__f_call(&f, LUC_OP_batch_norm,
                   LUC_ARGS(luc_v_tensor(x), luc_v_tensor(of[0]), luc_v_tensor(of[1]),
@@ -409,6 +444,7 @@ static luc_status check_normalized(luc_context *ctx, const luc_tensor *input,
 luc_status luc__run_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_normalized(ctx, args[0].as.tensor, &args[1], luc_as_tensor(&args[2]),
                            luc_as_tensor(&args[3])));
+  LUC_TRY(check_dtypes(ctx, args[0].as.tensor, &args[2], 2));
   return normalized(ctx, LUC_OP_native_layer_norm,
                     LUC_ARGS(args[0], args[1], args[2], args[3], args[4], luc_v_bool(false)), out);
 }
@@ -507,6 +543,7 @@ luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out
                             (long long)input->sizes[1], (long long)groups);
   LUC_TRY(check_channel(ctx, input, "weight", weight));
   LUC_TRY(check_channel(ctx, input, "bias", bias));
+  LUC_TRY(check_dtypes(ctx, input, &args[2], 2));
   if (input->numel == groups && input->sizes[0] == 1 && groups > 0)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Expected more than 1 value per channel when training");

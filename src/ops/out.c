@@ -77,6 +77,21 @@ static void fit_dtype(luc_context *ctx, luc_opid op, luc_value *args, const luc_
   if (p >= 0 && fits && luc_is_none(&args[p])) args[p] = luc_v_dtype(into->dtype);
 }
 
+/* linalg's norms fill nothing of another dtype than their result's. */
+static luc_status check_norm(luc_context *ctx, luc_opid op, const luc_value *args,
+                             const luc_tensor *into) {
+  bool norm = op >= LUC_OP_linalg_vector_norm && op <= LUC_OP_linalg_norm_named;
+  if (!norm || !into) return LUC_OK;
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  if (!luc__dtype_has_gradient(dtype)) return LUC_OK;
+  if (!luc_is_none(&args[4])) dtype = (luc_dtype)args[4].as.i;
+  dtype = luc__dtype_to_real(dtype);
+  LUC_CHECK(ctx, into->dtype == dtype, LUC_ERR_TYPE, "%s: expected out tensor dtype %s but got: %s",
+            luc__op_info(ctx, op)->schema.name, luc__dtype_title(dtype),
+            luc__dtype_title(into->dtype));
+  return LUC_OK;
+}
+
 luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_tensor *const *into) {
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (ctx->batched) LUC_TRY(luc__vmap_refuse_out(ctx, op, args, into));
@@ -92,6 +107,7 @@ luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_te
             "%s: out= does not support automatic differentiation, but one of the arguments "
             "requires grad",
             schema->name);
+  LUC_TRY(check_norm(ctx, op, args, into[0]));
   fit_dtype(ctx, op, args, into[0]);
   return LUC_OK;
 }

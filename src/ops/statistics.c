@@ -76,7 +76,9 @@ static luc_status integral(luc_context *ctx, bool running, luc_value *args, luc_
     luc_value whole = luc_v_tensor(s.n > 0 ? areas(&f, y, &s) : y), dim = luc_v_int(s.d);
     r = luc__f_call(&f, running ? LUC_OP_cumsum : LUC_OP_sum, LUC_ARGS(whole, dim));
   }
-  return luc__f_result(&f, s.n > 0 ? luc__fs(&f, LUC_OP_div, r, 2) : r, out);
+  bool halved = s.n > 0 || running; /* of no samples PyTorch's total has the dtype of y */
+  return luc__f_result(
+      &f, halved ? luc__fs(&f, LUC_OP_div, r, 2) : luc__f_to(&f, r, (luc_dtype)y->dtype), out);
 }
 
 LUC_RUN_BY(trapezoid, integral, false)

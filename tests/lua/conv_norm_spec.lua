@@ -256,6 +256,27 @@ describe("a norm layer", function()
     assert.is_nil(parity.difference(layer.running_var, lucerna.tensor {2.2}))
   end)
 
+  it("averages no instances to NaN, in training, and changes nothing without it", function()
+    local layer = nn.InstanceNorm1d(2, {track_running_stats = true})
+    layer:eval()(lucerna.zeros(0, 2, 3)) -- PyTorch 1.13 writes NaN here, too; 2.15 does not
+    assert.same({{0.0, 0.0}, {1.0, 1.0}}, {layer.running_mean:tolist(), layer.running_var:tolist()})
+    layer:train()(lucerna.zeros(2, 2, 0))
+    assert.same({{0.0, 0.0}, {1.0, 1.0}}, {layer.running_mean:tolist(), layer.running_var:tolist()})
+    assert.same({0, 2, 3}, layer(lucerna.zeros(0, 2, 3)):size())
+    assert.is_true(layer.running_mean:isnan():all():item())
+    assert.is_true(layer.running_var:isnan():all():item())
+  end)
+
+  it("with statistics of another dtype computes in its input's, as PyTorch 2.15 does", function()
+    local layer = nn.InstanceNorm1d(2, {track_running_stats = true, momentum = 1})
+    local x = lucerna.tensor({{{1, 3}, {2, 6}}}, {dtype = lucerna.float64})
+    assert.equal(lucerna.float64, layer(x).dtype)
+    assert.same({{2.0, 4.0}, {2.0, 8.0}}, {layer.running_mean:tolist(), layer.running_var:tolist()})
+    assert.equal(lucerna.float32, layer.running_mean.dtype)
+    parity.refused("mixed dtype (CPU): all inputs must share same datatype.",
+      nn.InstanceNorm1d(2, {affine = true}), x)
+  end)
+
   it("takes instances of other channels when it has no parameters", function()
     assert.same({2, 5, 3}, nn.InstanceNorm1d(3)(lucerna.randn(2, 5, 3)):size())
   end)

@@ -388,6 +388,27 @@ describe("linalg", function()
       linalg.ldl_solve, ld, pivots, random(3, 4, 3, 2))
   end)
 
+  it("norms fill what has their dtype, and nothing else", function()
+    local a, z = lucerna.ones(2, 2), lucerna.ones(2, 2) + lucerna.complex(0, 1)
+    local function out(dtype) return {out = lucerna.empty(0, {dtype = dtype})} end
+    for _, name in ipairs {"norm", "vector_norm", "matrix_norm"} do
+      local norm = linalg[name]
+      for _, dtype in ipairs {lucerna.float64, lucerna.complex64, lucerna.int64} do
+        parity.refused("expected out tensor dtype Float but got: ", norm, a, out(dtype))
+      end
+      assert.equal(2, norm(a, out(lucerna.float32)):item())
+      local wide = out(lucerna.float64)
+      wide.dtype = lucerna.float64
+      assert.equal(2, norm(a, wide):item())
+      wide.out = lucerna.empty(0)
+      parity.refused("expected out tensor dtype Double but got: Float", norm, a, wide)
+      parity.refused("expected out tensor dtype Float but got: ComplexFloat", norm, z,
+        out(lucerna.complex64))
+    end
+    parity.refused("linalg.norm: expected out tensor dtype Float", linalg.norm, a, "nuc",
+      out(lucerna.float64))
+  end)
+
   it("cond is infinite where there is no inverse, in any norm", function()
     local a = lucerna.stack {lucerna.zeros(2, 2), lucerna.eye(2)}
     for norm, of_eye in pairs {nuc = 4.0, fro = 2.0, [1] = 1.0, [-1] = 1.0, [math.huge] = 1.0} do

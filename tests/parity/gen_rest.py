@@ -291,7 +291,39 @@ def corners():
             case("F.adaptive_avg_pool%dd" % n, x, 3, grad=False)
 
 
+def of_other_dtypes():
+    """What norms take beside their input (PyTorch 1.13 has no half precision on the CPU), what totals
+    of nothing are, targets without dimensions, batches without instances."""
+    single, double = torch.float32, torch.float64
+    for dtype, other in ((double, single), (single, double), (torch.bfloat16, double)):
+        x, ones = real(2, 4, 3, dtype=dtype), torch.ones(4, dtype=other)
+        case("F.batch_norm", x, Const(ones), Const(ones), training=False)
+        case("F.batch_norm", x, None, None, ones, training=True)
+        case("F.batch_norm", x, None, None, None, ones, training=True)
+        case("F.instance_norm", x, None, None, ones)
+        case("F.layer_norm", x, (3,), torch.ones(3, dtype=other))
+        case("F.layer_norm", x, (3,), None, torch.ones(3, dtype=other))
+        case("F.group_norm", x, 2, ones)
+        case("F.group_norm", x, 2, None, ones)
+    x = real(4, 3, 5, dtype=torch.bfloat16)
+    case("F.batch_norm", x, Const(torch.zeros(3)), Const(torch.ones(3)), training=False, grad=False)
+    for dtype in (torch.int32, torch.int64, torch.float16, torch.complex64):
+        for shape in ((0,), (2, 0), (1,)):
+            case("trapezoid", torch.ones(shape, dtype=dtype), grad=False)
+            case("cumulative_trapezoid", torch.ones(shape, dtype=dtype), grad=False)
+    case("trapezoid", torch.ones(0, dtype=torch.int32), torch.ones(0, dtype=torch.int32))
+    for reduction in ("none", "mean", "sum"):
+        for shape in ((3,), (1, 3)):
+            for ids in (Ids(torch.tensor(1)), Ids(1)):
+                case("F.multi_margin_loss", real(*shape), ids, reduction=reduction, rough=True)
+        for shape in ((), (1,), (3,), (1, 1)):
+            for ids in (Ids(torch.tensor(0)), Ids(0)):
+                case("F.multilabel_margin_loss", real(*shape), ids, reduction=reduction, rough=True)
+    for shape in ((0, 3, 4), (0, 3, 0), (2, 3, 0), (0, 3, 1), (2, 0, 1), (2, 0, 2)):
+        case("F.instance_norm", torch.zeros(shape), grad=False)
+
+
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
-             neighbours, copied, bools, corners):
+             neighbours, copied, bools, corners, of_other_dtypes):
     part()
 write("rest", __file__)
