@@ -256,6 +256,103 @@ function composites.histogramdd(...)
   return hist:to(x.dtype), edges
 end
 
+-- ---- segments ----
+
+local SEGMENTS = { "data", "reduce", "lengths", "indices", "offsets", "axis", "unsafe", "initial" }
+local KINDS = { sum = "sum", mean = "mean", prod = "prod", max = "amax", amax = "amax",
+  min = "amin", amin = "amin" }
+local EMPTY = { sum = 0, mean = 0, prod = 1, amax = -math.huge, amin = math.huge }
+
+local function check_counts(name, counts)
+  if check.tensor("segment_reduce", name, counts).dtype ~= core.int64
+    and counts.dtype ~= core.int32 then
+    fail("segment_reduce: %s must be int32 or int64 (got %s)", name, counts.dtype)
+  end
+  return counts:long()
+end
+
+-- The segments' lengths, how many values come before the first, and those that must be used.
+local function spans_of(lengths, offsets, unsafe)
+  if lengths ~= nil then
+    lengths = check_counts("lengths", lengths)
+    return lengths, 0, not unsafe
+  elseif offsets ~= nil then
+    offsets = check_counts("offsets", offsets)
+    return offsets:diff(), offsets:narrow(-1, 1, 1), false
+  end
+  fail("segment_reduce: either lengths or offsets must be given")
+end
+
+local function check_spans(data, axis, lengths, first, whole_axis)
+  local fits = axis == lengths:dim() and axis <= data:dim()
+  for d = 1, fits and axis - 1 or 0 do fits = fits and lengths:size(d) == data:size(d) end
+  if not fits then
+    fail("segment_reduce: axis must be the last dimension of lengths, which has data's sizes "
+      .. "before it (axis %d, data %s, lengths %s)", axis, shape_text(data.shape),
+      shape_text(lengths.shape))
+  end
+  if lengths:lt(0):any():item() then fail("segment_reduce: lengths contains negative value") end
+  local ends, size = first + lengths:sum(axis, true), data:size(axis)
+  if ends:gt(size):any():item() or whole_axis and ends:ne(size):any():item() then
+    fail("segment_reduce: expected lengths to add up to the size of data along axis, %d", size)
+  end
+end
+
+-- data [B, N, ...] by lengths [B, S]: what each of the segments [B * S, ...] comes to.
+local function segments_of(data, lengths, first, kind)
+  local ids = core.arange(1, lengths:numel() + 1):repeat_interleave(lengths:flatten())
+  local place = core.arange(1, data:size(2) + 1):expand(lengths:size(1), -1)
+  local used = place:gt(first):logical_and(place:le(first + lengths:sum(2, true)))
+  local rows = data:flatten(1, 2)[used:flatten()]
+  local shape = rows.shape
+  shape[1] = lengths:numel()
+  local start = core.full(shape, EMPTY[kind], { dtype = data.dtype })
+  if kind == "sum" or kind == "mean" then return start:index_add(1, ids, rows) end
+  return start:index_reduce(1, ids, rows, kind)
+end
+
+-- One more value of each segment; means are divided.
+local function with_initial(result, kind, initial, lengths)
+  if kind == "prod" then return initial and result * initial or result end
+  if kind == "sum" then return initial and result + initial or result end
+  if kind == "mean" then
+    local mean = (result + (initial or 0)) / lengths
+    return initial and mean:where(lengths:ne(0), initial) or mean
+  end
+  if not initial then return result end
+  local beyond = kind == "amax" and result:lt(initial) or result:gt(initial)
+  return result:where(beyond:logical_not(), initial)
+end
+
+--- segment_reduce(data, reduce, {lengths, offsets, axis = 1, unsafe = false, initial}): the sum,
+-- mean, prod, max or min of pieces of data along axis, one after the other: lengths says how long
+-- they are, for each place of the dimensions before axis, or offsets how many values come before
+-- each and before the end. initial is one more value of each. unsafe: some may be left over.
+function composites.segment_reduce(...)
+  local who = "segment_reduce"
+  local data, reduce, lengths, indices, offsets, axis, unsafe, initial =
+    arguments(who, SEGMENTS, ...)
+  local kind = KINDS[reduce]
+  if not check.tensor(who, "data", data).dtype.is_floating_point then
+    fail("%s: data must be floating point (got %s)", who, data.dtype)
+  end
+  if not kind then fail("%s: reduce must be sum, mean, prod, max or min (got %s)", who, reduce) end
+  if indices ~= nil then fail("%s: indices based reduction is not supported yet", who) end
+  check.option(who, "initial", initial, "number")
+  axis = axis == nil and 1 or check.integer(who, "axis", axis)
+  axis = axis < 0 and axis + data:dim() + 1 or axis
+  local spans, first, whole_axis = spans_of(lengths, offsets, unsafe)
+  check_spans(data, axis, spans, first, whole_axis)
+  local shape, outer = spans.shape, spans:reshape(-1, spans:size(axis))
+  if is_tensor(first) then first = first:reshape(-1, 1) end
+  local rows = axis == 1 and data:unsqueeze(1) or data:flatten(1, axis - 1)
+  local result = segments_of(rows, outer, first, kind)
+  for d = axis + 1, data:dim() do shape[d] = data:size(d) end
+  local counts = spans
+  for _ = axis + 1, data:dim() do counts = counts:unsqueeze(-1) end
+  return with_initial(result:view(shape), kind, initial, counts)
+end
+
 -- ---- other names ----
 
 --- vmap(func, in_dims, out_dims, randomness, {chunk_size=}): func.vmap, under its other name.

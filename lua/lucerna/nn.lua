@@ -117,6 +117,7 @@ local SUBMODULES = {
 
 -- Classes written in Lua, and the files that define them.
 local WRITTEN = {
+  CrossMapLRN2d = "cross_map_lrn",
   TripletMarginWithDistanceLoss = "loss", LinearCrossEntropyLoss = "loss",
   LinearCrossEntropyOptions = "loss", AdaptiveLogSoftmaxWithLoss = "loss",
   Transformer = "transformer", TransformerEncoder = "transformer",

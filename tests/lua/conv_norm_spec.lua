@@ -327,6 +327,21 @@ describe("a norm layer", function()
   end)
 end)
 
+describe("CrossMapLRN2d", function()
+  it("has the gradient of what it computes", function()
+    local layer = nn.CrossMapLRN2d(3, 0.5, 0.75, 2)
+    local x = lucerna.randn(1, 6, 2, 1, {dtype = lucerna.float64}):requires_grad_()
+    assert.is_true(lucerna.autograd.gradcheck(function(t) return layer(t) end, {x}))
+  end)
+
+  it("takes planes, and a size above 0", function()
+    parity.refused("CrossMapLRN2d: expected 4D input (got 3D input)", nn.CrossMapLRN2d(3),
+      lucerna.ones(2, 3, 4))
+    parity.refused("size must be at least 1 (got 0)", nn.CrossMapLRN2d, 0)
+    parity.refused("size must be a number", nn.CrossMapLRN2d)
+  end)
+end)
+
 describe("a normalizing layer without a bias", function()
   it("has a weight alone, and adds nothing", function()
     for _, name in ipairs{"BatchNorm2d", "InstanceNorm2d", "SyncBatchNorm"} do

@@ -13,7 +13,9 @@ local function note(grads)
   calls[#calls + 1] = grads
 end
 
-local function leaf(...) return lucerna.tensor({...}, {dtype = lucerna.float64, requires_grad = true}) end
+local function leaf(...)
+  return lucerna.tensor({...}, {dtype = lucerna.float64, requires_grad = true})
+end
 
 local function four()
   local a, b = leaf(1, 2), leaf(3, 4)

@@ -95,7 +95,40 @@ def histograms():
     histogram(x[0], [2])
 
 
+def segments():
+    def distinct(*shape): # of equals PyTorch divides only gradients above 0 among them
+        n = torch.Size(shape).numel()
+        return real(*shape) + torch.arange(n, dtype=f64).reshape(shape) / 256
+    counts = [("lengths", torch.tensor([1, 0, 3])), ("offsets", torch.tensor([0, 1, 1, 4])),
+              ("lengths", torch.tensor([2, 2], dtype=torch.int32))]
+    ragged = Const(torch.tensor([[1, 3], [4, 0]]))
+    for reduce in ("sum", "mean", "max", "min", "prod"):
+        for name, given in counts:
+            endless = len(given) > 2 and reduce not in ("sum", "prod") # finite differences are NaN
+            case("segment_reduce", distinct(4, 3), reduce, rough=endless, **{name: Const(given)})
+            case("segment_reduce", distinct(4, 3), reduce, initial=0.3, **{name: Const(given)})
+        case("segment_reduce", distinct(2, 4), reduce, lengths=ragged, axis=Dim(1),
+             initial=-0.3)
+        case("segment_reduce", distinct(2, 4, 3), reduce, lengths=ragged, axis=Dim(-2), initial=2.1)
+        case("segment_reduce", distinct(4), reduce, lengths=Const(torch.tensor([1, 2])),
+             unsafe=True)
+    x = real(4, 3)
+    case("segment_reduce", x, "sum", offsets=Const(torch.tensor([1, 3])))
+    case("segment_reduce", torch.tensor([[1., 2], [3, 2], [3, 2]]), "max", grad=False,
+         lengths=Const(torch.tensor([3])), initial=2)
+    for wrong in ([1, 1], [-1, 5], [5]):
+        case("segment_reduce", x, "sum", lengths=Const(torch.tensor(wrong)))
+    case("segment_reduce", x, "sum", lengths=Const(torch.tensor([1, 3])), axis=Dim(1))
+    case("segment_reduce", x, "sum", lengths=Const(torch.tensor([1., 3.])))
+    case("segment_reduce", x, "any", lengths=Const(torch.tensor([1, 3])))
+    case("segment_reduce", x, "sum")
+    case("segment_reduce", x.long(), "sum", lengths=Const(torch.tensor([1, 3])))
+    case("segment_reduce", real(4, 3, dtype=torch.bfloat16), "sum", rough=True,
+         lengths=Const(torch.tensor([1, 3])))
+
+
 sublists()
 low_rank()
 histograms()
+segments()
 write("composites", __file__)

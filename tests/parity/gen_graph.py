@@ -1,6 +1,6 @@
-"""Records what hooks on several gradients see (torch.autograd.graph), as PyTorch 2.15 has them (1.13
-has none), into data/graph.lua; tests/lua/graph_spec.lua does the same and compares. An entry is one
-call: for each tensor its gradient, false for None. PyTorch asks for no leaf in autograd.grad here."""
+"""Records what hooks on several gradients see (torch.autograd.graph), as PyTorch 2.15 has them
+(1.13 has none), into data/graph.lua; tests/lua/graph_spec.lua does the same and compares. An entry
+is one call: for each tensor its gradient, false for None."""
 import torch
 
 import record

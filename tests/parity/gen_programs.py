@@ -181,6 +181,14 @@ for _, each in ipairs(m.all_weights) do
 end
 return tostring(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse, shapes""", recurrent)
 
+    def across(size):
+        return lambda: nn.CrossMapLRN2d(size, 0.5, 0.75, 2)(x(2, 7, 2, 1))
+    for size in (1, 2, 3, 4, 5, 7, 12): # its gradient is not that of its result
+        case("layer", "CrossMapLRN2d %d" % size,
+             "return nn.CrossMapLRN2d(%d, 0.5, 0.75, 2)(x(2, 7, 2, 1))" % size, across(size))
+    case("layer", "CrossMapLRN2d of none", "return nn.CrossMapLRN2d(3)(x(0, 3, 2, 2))",
+         lambda: nn.CrossMapLRN2d(3)(x(0, 3, 2, 2)))
+
 
 def edge_cases():
     """Second options and edge shapes: scalars, empty batches, inputs without a batch."""

@@ -292,8 +292,8 @@ def corners():
 
 
 def of_other_dtypes():
-    """What norms take beside their input (PyTorch 1.13 has no half precision on the CPU), what totals
-    of nothing are, targets without dimensions, batches without instances."""
+    """What norms take beside their input (PyTorch 1.13 has no half precision on the CPU), what
+    totals of nothing are, targets without dimensions, batches without instances."""
     single, double = torch.float32, torch.float64
     for dtype, other in ((double, single), (single, double), (torch.bfloat16, double)):
         x, ones = real(2, 4, 3, dtype=dtype), torch.ones(4, dtype=other)

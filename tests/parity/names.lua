@@ -24,6 +24,7 @@ return {
      BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d
      SyncBatchNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d
      LazyInstanceNorm2d LazyInstanceNorm3d LayerNorm RMSNorm GroupNorm LocalResponseNorm
+     CrossMapLRN2d
      RNNBase RNN LSTM GRU RNNCell LSTMCell GRUCell
      Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer
      TransformerDecoderLayer

@@ -84,7 +84,7 @@ return {
      sum prod mean std var std_mean var_mean median nanmedian mode max min amax amin aminmax
      argmax argmin all any logsumexp norm nansum nanmean quantile nanquantile count_nonzero cumsum
      cumprod cummax cummin logcumsumexp dist unique unique_consecutive bincount histc histogram
-     histogramdd trapezoid diff gradient cov corrcoef]],
+     histogramdd segment_reduce trapezoid diff gradient cov corrcoef]],
   },
   {title = "tensors: sort", place = "", files = OPERATORS,
    names = [[

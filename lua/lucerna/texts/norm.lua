@@ -36,4 +36,6 @@ Each of num_groups groups of channels of each item normalized by its mean and bi
 {"nn.LocalResponseNorm F.local_response_norm", [=[
 x / (k + alpha · m)^beta, m the mean of squares over `size` channels around. [N, C, *].
 > local y = nn.LocalResponseNorm(2)(lucerna.randn(2, 4, 5, 5))]=]},
+{"nn.CrossMapLRN2d", [=[
+> local y = nn.CrossMapLRN2d(3)(lucerna.randn(2, 8, 5, 5))]=]},
 }

@@ -65,6 +65,9 @@ weights aweights; the divisor is their sum less correction.]=]},
 {"trapezoid trapz cumulative_trapezoid", [=[
 The integral of samples y along dim by the trapezoidal rule, at positions x or dx apart; up to each.
 > local area = lucerna.trapezoid(lucerna.tensor {1.0, 2.0, 4.0})    -- 4.5]=]},
+{"segment_reduce", [=[
+> local data = lucerna.tensor{1.0, 2.0, 3.0, 4.0}
+> local sums = lucerna.segment_reduce(data, "sum", {lengths = lucerna.tensor{1, 3}})    -- 1 9]=]},
 {"histogramdd", [=[
 > local points = lucerna.rand(100, 2)
 > local hist, edges = lucerna.histogramdd(points, {4, 3})    -- [4, 3]; {[5], [4]}]=]},
