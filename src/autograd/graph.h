@@ -36,7 +36,7 @@ typedef struct luc_hook {
 typedef struct luc_task luc_task; /* what a running backward pass knows of a node or a leaf */
 
 /* Views that may not be written while recording, and why. */
-enum { LUC_VIEW_WRITABLE, LUC_VIEW_ONE_OF_SEVERAL, LUC_VIEW_WITHOUT_GRAD };
+enum { LUC_VIEW_WRITABLE, LUC_VIEW_ONE_OF_SEVERAL, LUC_VIEW_WITHOUT_GRAD, LUC_VIEW_IN_INFERENCE };
 
 /* Autograd's side of a tensor. */
 struct luc_meta {

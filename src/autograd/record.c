@@ -172,13 +172,16 @@ done:
 static luc_status check_view(luc_context *ctx, const luc_tensor *self, const char *name,
                              const char *mark, bool records) {
   int made = self->meta ? self->meta->made : LUC_VIEW_WRITABLE;
-  LUC_CHECK(ctx, made != LUC_VIEW_WITHOUT_GRAD, LUC_ERR_STATE,
-            "%s%s: A view was created in no_grad mode and is being modified inplace with grad mode "
-            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
-            "can clarify your code by moving both the view and the inplace either both inside the "
-            "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
-            "want the inplace to be tracked).",
-            name, mark);
+  bool inferred = made == LUC_VIEW_IN_INFERENCE;
+  LUC_CHECK(ctx, made != LUC_VIEW_WITHOUT_GRAD && !inferred, LUC_ERR_STATE,
+            "%s%s: A view was created in %s mode and is being modified inplace %s. Given that this "
+            "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+            "moving both the view and the inplace either both inside the %s block (if you don't "
+            "want the inplace to be tracked) or both outside (if you want the inplace to be "
+            "tracked).",
+            name, mark, inferred ? "inference" : "no_grad",
+            inferred ? "in normal mode" : "with grad mode enabled",
+            inferred ? "inference_mode" : "no_grad");
   if (made != LUC_VIEW_ONE_OF_SEVERAL || !records) return LUC_OK;
   return luc__refuse_several(ctx, self, "is being modified inplace", name, mark);
 }

@@ -44,7 +44,7 @@ luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on
             "requires_grad: only Tensors of floating point and complex dtype can require gradients "
             "(got %s)",
             luc__dtype_name(t->dtype));
-  LUC_CHECK(ctx, !on || !luc__is_frozen(ctx, t), LUC_ERR_STATE,
+  LUC_CHECK(ctx, !on || !(t->flags & LUC_TF_INFERENCE) || ctx->inference_mode, LUC_ERR_STATE,
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (on && !luc__meta(ctx, t)) return LUC_ERR_MEMORY;
   t->requires_grad = on;

@@ -22,11 +22,13 @@ static geometry geometry_of(const luc_tensor *t) {
 luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view, bool several) {
   if (view == base || view->storage != base->storage) return LUC_OK;
   if (!luc__dtype_has_gradient(view->dtype)) return LUC_OK;
-  if (!ctx->grad_mode && !luc__requires_grad(base)) return LUC_OK;
+  const bool marked = base->meta && base->meta->made;
+  if (!ctx->grad_mode && !luc__requires_grad(base) && !marked) return LUC_OK;
   luc_meta *meta = luc__meta(ctx, view);
   if (!meta) return LUC_ERR_MEMORY;
   meta->made = several ? LUC_VIEW_ONE_OF_SEVERAL : base->meta ? base->meta->made : 0;
-  if (!ctx->grad_mode) meta->made = LUC_VIEW_WITHOUT_GRAD;
+  if (!ctx->grad_mode)
+    meta->made = ctx->inference_mode ? LUC_VIEW_IN_INFERENCE : LUC_VIEW_WITHOUT_GRAD;
   if (meta->base || !ctx->grad_mode) return LUC_OK;
   if (base->meta && base->meta->base) base = base->meta->base;
   meta->base = luc__retain(base);

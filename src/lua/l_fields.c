@@ -98,7 +98,7 @@ static int get_data(lua_State *L, luc_l_state *st, luc_tensor *t) {
 
 static int get_version(lua_State *L, luc_l_state *st, luc_tensor *t) {
   (void)st;
-  if (t->flags & LUC_TF_INFERENCE)
+  if ((t->flags & (LUC_TF_INFERENCE | LUC_TF_UNTRACKED)) == LUC_TF_INFERENCE)
     return luc_l_error(L, "_version: Inference tensors do not track version counter.");
   lua_pushinteger(L, t->storage->version);
   return 1;

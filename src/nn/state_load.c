@@ -161,6 +161,7 @@ static const char *obstacle(const loader *l, const luc_tensor *value, const luc_
     bool fits = !target->requires_grad || luc__dtype_has_gradient(value->dtype);
     return fits ? NULL : "Only Tensors of floating point and complex dtype can require gradients";
   }
+  if (luc__is_frozen(l->ctx, target)) return LUC_INFERENCE_WRITTEN;
   return !luc__overlaps_itself(target)
              ? NULL
              : "unsupported operation: more than one element of the written-to tensor refers to a "

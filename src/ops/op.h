@@ -246,7 +246,8 @@ luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records);
 /* As in PyTorch, only inference mode writes to what it made: what was saved would not notice. */
 static inline bool luc__is_frozen(const luc_context *ctx, const luc_tensor *t) {
-  return t->flags & LUC_TF_INFERENCE && !ctx->inference_mode && !ctx->inside_op;
+  bool made = (t->flags & (LUC_TF_INFERENCE | LUC_TF_UNTRACKED)) == LUC_TF_INFERENCE;
+  return made && !ctx->inference_mode && !ctx->inside_op;
 }
 #define LUC_INFERENCE_WRITTEN                                                                      \
   "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone " \

@@ -313,6 +313,14 @@ luc_status luc__run_movedim_one(luc_context *ctx, luc_value *args, luc_value *ou
 
 /* ---- the same ---- */
 
+/* What inference mode made cannot be written outside of it, but through what was detached there. */
+luc_status luc__run_detach(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(luc__run_alias(ctx, args, out));
+  luc_tensor *r = out[0].as.tensor;
+  if (r->flags & LUC_TF_INFERENCE && !ctx->inference_mode) r->flags |= LUC_TF_UNTRACKED;
+  return LUC_OK;
+}
+
 luc_status luc__run_alias(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = luc__tensor_alias(ctx, args[0].as.tensor, &r);

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"
+#include "ops/op.h"
 
 static const luc_optim_kind *const kinds[] = {
     &luc__optim_sgd,      &luc__optim_adam,  &luc__optim_adamw,   &luc__optim_adamax,
@@ -477,6 +478,8 @@ static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
   for (int i = 0; i < g->n; i++) {
     const luc_tensor *param = g->slots[i].param, *grad = luc_tensor_grad(param);
     if (!grad) continue;
+    LUC_CHECK(ctx, !luc__is_frozen(ctx, param), LUC_ERR_STATE,
+              "%s: parameter %d: " LUC_INFERENCE_WRITTEN, o->kind->name, i + 1);
     LUC_TRY(check_shape(ctx, o, i, "grad", grad, param));
     LUC_TRY(make_state(ctx, o, g->options, &g->slots[i]));
     for (int s = 0; s < LUC_MAX_STATES; s++)

@@ -479,6 +479,7 @@ luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *s
   luc_storage *old = dst->storage;
   dst->storage = luc__storage_retain(src->storage);
   dst->dtype = src->dtype;
+  if (!(src->flags & LUC_TF_INFERENCE)) dst->flags &= (uint8_t)~LUC_TF_INFERENCE;
   luc__tensor_set_geometry(dst, src);
   if (dst->storage != old) luc__tensor_leave_base(ctx, dst);
   luc__storage_release(ctx, old);

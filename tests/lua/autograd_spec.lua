@@ -560,6 +560,67 @@ describe("no_grad and its kin", function()
     parity.refused("Setting requires_grad=True on inference tensor", made.requires_grad_, made)
     parity.refused("Inference tensors do not track version", function() return made._version end)
   end)
+
+  it("of inference makes tensors that are written through what is detached of them", function()
+    local made = lucerna.inference_mode(lucerna.ones, 2)
+    local detached = made:detach()
+    detached:add_(1)
+    made.data:add_(1)
+    detached:view(2):add_(1)
+    assert.same({ 4, 4 }, made:tolist())
+    assert.is_true(detached:is_inference())
+    assert.equal(0, detached._version)
+    parity.refused("Setting requires_grad=True on inference", detached.requires_grad_, detached)
+    parity.refused("Inplace update to inference tensor",
+      lucerna.inference_mode(made.detach, made).add_, lucerna.inference_mode(made.detach, made), 1)
+  end)
+
+  it("of inference makes modules that neither loading nor a step changes outside", function()
+    local nn = lucerna.nn
+    local net = lucerna.inference_mode(nn.Linear, 1, 1)
+    local before, written = net.weight:item(), "Inplace update to inference tensor"
+    local _, message = pcall(net.load_state_dict, net, nn.Linear(1, 1):state_dict())
+    assert.matches('parameter named "weight".-' .. written .. '.-"bias".-' .. written, message)
+    net.weight.grad, net.bias.grad = lucerna.ones(1, 1), lucerna.ones(1)
+    for _, kind in ipairs { "SGD", "Adam" } do
+      local o = lucerna.optim[kind](net:parameters(), { lr = 1 })
+      parity.refused(written, o.step, o)
+    end
+    assert.equal(before, net.weight:item())
+    lucerna.inference_mode(function() lucerna.optim.SGD(net:parameters(), { lr = 1 }):step() end)
+    assert.equal(before - 1, net.weight:item())
+    net:double() -- has other tensors then
+    net:load_state_dict { weight = lucerna.ones(1, 1), bias = lucerna.ones(1) }
+    assert.equal(1, net.weight:item())
+  end)
+
+  it("of any kind makes views that are not written where gradients are recorded", function()
+    local x = leaf { 1, 2 } * 1
+    local modes = { no_grad = "created in no_grad mode and is being modified inplace with",
+      inference_mode = "created in inference mode and is being modified inplace in normal mode" }
+    for mode, text in pairs(modes) do
+      local view, again = lucerna[mode](function() return x:view(2), x:view(2, 1):view(2) end)
+      parity.refused(text, view.mul_, view, 2)
+      parity.refused(text, again.mul_, again, 2)
+      parity.refused(text, function() view:view(2, 1):mul_(2) end)
+      lucerna[mode](view.mul_, view, 2)
+    end
+    assert.same({ 4, 8 }, x:tolist())
+  end)
+end)
+
+describe("unique", function()
+  it("has a place in the graph, and no gradient", function()
+    for _, name in ipairs { "unique", "unique_consecutive" } do
+      local x = leaf { 1, 2, 2 }
+      local values, inverse = lucerna[name](x, { return_inverse = true })
+      assert.is_true(values.requires_grad)
+      assert.is_false(inverse.requires_grad)
+      assert.matches("^Unique", values.grad_fn:name())
+      parity.refused(("the gradient of %s is not implemented"):format(name),
+        function() values:sum():backward() end)
+    end
+  end)
 end)
 
 describe("hooks on tensors", function()
