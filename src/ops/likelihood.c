@@ -90,7 +90,8 @@ luc_status luc__run_gaussian_nll_loss(luc_context *ctx, luc_value *args, luc_val
   int reduction;
   luc_tensor *var = luc_as_tensor(&args[2]), *loss = NULL;
   LUC_TRY(luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[5].as.string, &reduction));
-  LUC_TRY(luc__need_float(ctx, "input", args[0].as.tensor));
+  if (!luc__dtype_is_complex(args[0].as.tensor->dtype))
+    LUC_TRY(luc__need_float(ctx, "input", args[0].as.tensor));
   luc_formula f = luc__formula(ctx);
   if (!var)
     var =

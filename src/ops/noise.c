@@ -26,7 +26,8 @@ luc_status luc__run_dropout_mask(luc_context *ctx, luc_value *args, luc_value *o
   luc_tensor *input = args[0].as.tensor, *mask;
   int64_t sizes[LUC_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
   memcpy(sizes, input->sizes, sizeof *sizes * (size_t)(args[2].as.i ? 2 : input->ndim));
-  LUC_TRY(luc__scratch(ctx, input->dtype, input->ndim, sizes, &mask));
+  luc_dtype dtype = luc__dtype_to_real((luc_dtype)input->dtype);
+  LUC_TRY(luc__scratch(ctx, dtype, input->ndim, sizes, &mask));
   LUC_TRY(draw_mask(ctx, args[1].as.f, args[3].as.f, mask));
   out[0] = luc_v_tensor(luc__retain(mask));
   return LUC_OK;
@@ -42,7 +43,8 @@ static luc_status check_drop(luc_context *ctx, bool whole, const luc_value *args
   if (!*nothing && whole && *p < 1 && input->ndim < 2)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Feature dropout requires at least 2 dimensions in the input");
-  return *nothing ? LUC_OK : luc__need_float(ctx, "input", input);
+  bool complex = luc__dtype_is_complex((luc_dtype)input->dtype);
+  return *nothing || complex ? LUC_OK : luc__need_float(ctx, "input", input);
 }
 
 static luc_tensor *mask_of(luc_formula *f, luc_value input, double p, bool whole, double divisor) {

@@ -107,7 +107,7 @@ static luc_status need_matrix(luc_context *ctx, const char *name, const luc_valu
 static luc_status check(luc_context *ctx, const luc_value *args, luc_cell cell, int64_t hidden) {
   const luc_tensor *gates = args[GATES].as.tensor, *h = args[H].as.tensor;
   const luc_dtype dtype = gates->dtype;
-  LUC_TRY(luc__need_float(ctx, "input", gates));
+  if (!luc__dtype_is_complex(dtype)) LUC_TRY(luc__need_float(ctx, "input", gates));
   int64_t all = hidden * luc__cell_gates(cell), batch = args[SIZES].n ? args[SIZES].as.ints[0] : 0;
   int64_t output = luc_is_none(&args[W_HR]) ? hidden : h->sizes[h->ndim - 1];
   LUC_CHECK(ctx, gates->ndim == 2 && gates->sizes[1] == all, LUC_ERR_SHAPE,
@@ -137,6 +137,15 @@ static luc_status make_results(luc_context *ctx, held *k, bool keep, luc_tensor 
   return LUC_OK;
 }
 
+/* There is no kernel for complex numbers. */
+static luc_status run_steps(luc_context *ctx, const luc_value *args, luc_value *out) {
+  luc_tensor *made[3] = {0};
+  LUC_TRY(luc__recurrence_steps(ctx, args, made));
+  for (int i = 0; i < 3; i++)
+    if (made[i]) out[i] = luc_v_tensor(made[i]);
+  return LUC_OK;
+}
+
 /* recurrence(gates, h, c, w_hh, b_hh, w_hr, cell, batch_sizes, reverse, keep) */
 luc_status luc__run_recurrence(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t[RESULTS] = {0}, *gates = args[GATES].as.tensor;
@@ -147,6 +156,7 @@ luc_status luc__run_recurrence(luc_context *ctx, luc_value *args, luc_value *out
   k.r.hidden = gates->sizes[gates->ndim - 1] / luc__cell_gates(cell);
   status = check(ctx, args, cell, k.r.hidden);
   if (status != LUC_OK) return luc__failed_as(ctx, status, name_of(cell));
+  if (luc__dtype_is_complex(dtype)) return run_steps(ctx, args, out);
   LUC_GO(take_sizes(ctx, &k, &args[SIZES]));
   LUC_GO(take_states(ctx, &k, compute, &args[H], &args[C], &args[W_HH], &args[W_HR], 1));
   LUC_GO(luc__dense(ctx, gates, compute, &k.gates));
@@ -264,12 +274,14 @@ static const int GRAD_OF[] = {
 enum { INPUTS = W_HR + 1 };
 
 /* Again in operators, on other names of the inputs: theirs stay out of it, hooks and all. */
-static luc_status recorded_gradient(luc_context *ctx, luc_backward *b) {
+static luc_status gradient_of_steps(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_value args[KEEP + 1];
   luc_tensor *wanted[INPUTS], *made[3] = {0}, *outputs[3], *grads[3], *found[INPUTS] = {0};
   int slots[INPUTS], nwanted = 0, noutputs = 0;
+  const bool mode = ctx->grad_mode;
   memcpy(args, b->args, sizeof args);
+  ctx->grad_mode = true;
   for (int p = 0; p < INPUTS; p++) {
     if (!luc__needs(b, p)) continue;
     args[p] = luc_v_tensor(luc__f1(&f, LUC_OP_alias, args[p].as.tensor));
@@ -284,7 +296,8 @@ static luc_status recorded_gradient(luc_context *ctx, luc_backward *b) {
   }
   if (f.status == LUC_OK)
     f.status = luc_autograd_grad(ctx, outputs, noutputs, grads, wanted, nwanted,
-                                 LUC_CREATE_GRAPH | LUC_ALLOW_UNUSED, found);
+                                 (mode ? LUC_CREATE_GRAPH : 0) | LUC_ALLOW_UNUSED, found);
+  ctx->grad_mode = mode;
   for (int i = 0; i < nwanted; i++) b->gin[slots[i]] = found[i];
   for (int i = 0; i < 3; i++) luc_tensor_release(ctx, made[i]);
   return luc__f_end(&f, NULL, NULL);
@@ -292,7 +305,8 @@ static luc_status recorded_gradient(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__grad_recurrence(luc_context *ctx, luc_backward *b) {
   if (!b->gout[Y] && !b->gout[H_N] && !b->gout[C_N]) return LUC_OK;
-  if (luc__recording(ctx)) return recorded_gradient(ctx, b);
+  if (luc__recording(ctx) || luc__dtype_is_complex(b->args[GATES].as.tensor->dtype))
+    return gradient_of_steps(ctx, b);
   luc_value grads[LUC_MAX_RESULTS];
   LUC_TRY(luc_call(ctx, LUC_OP_recurrence_backward,
                    LUC_ARGS(luc_v_tensor(b->results[Y]), luc_v_tensor(b->gout[Y]),

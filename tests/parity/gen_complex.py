@@ -314,8 +314,30 @@ def activated():
     case("F.embedding", Ids(torch.tensor([0, 2])), z(3, 2), ref=lambda i, w: w[i])
 
 
+def layers():
+    """PyTorch 1.13 draws no masks for complex numbers: 2.15 takes those of the real ones, which
+    stand in for it here."""
+    var = Const(torch.tensor([0.5, 2.0, 1e-9]))
+    for reduction in ("none", "mean", "sum"):
+        case("F.gaussian_nll_loss", z(2, 3), z(2, 3), var, reduction=reduction, full=True)
+    case("F.gaussian_nll_loss", z(3, dtype=C64), real(3, dtype=F32), var)
+    case("F.gaussian_nll_loss", z(2, 3), z(2, 3), Const(z(3)))
+    for name in ("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d"):
+        shape = (2, 3, 4, 2) if name == "dropout2d" else (2, 3, 4)
+        def ref(x, p, training):
+            mask = getattr(F, name)(torch.ones(x.shape, dtype=x.real.dtype), p, training)
+            if "alpha" not in name:
+                return x * mask
+            limit = 1.7580993408473766
+            scale = 1 / ((limit * limit * p + 1) * (1 - p)) ** 0.5
+            kept = mask > 0
+            return x * kept * scale + (~kept).double() * (-limit * scale) + limit * scale * p
+        case("F." + name, z(*shape), 0.4, True, seed=3, ref=ref, grad=False)
+        case("F." + name, z(*shape), 0.4, False)
+
+
 if __name__ == "__main__":
     for family in (parts, made, moved, arithmetic, functions, truth, products, reduced, sinc,
-                   convolved, activated):
+                   convolved, activated, layers):
         family()
     write("complex", __file__)

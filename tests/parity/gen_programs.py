@@ -190,6 +190,56 @@ return tostring(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse, shapes""", re
          lambda: nn.CrossMapLRN2d(3)(x(0, 3, 2, 2)))
 
 
+def recurrent_cases():
+    """Recurrent layers of complex numbers: results and gradients."""
+    def filled(m):
+        m = m.to(torch.complex128)
+        with torch.no_grad():
+            for k, p in enumerate(m.parameters()):
+                n = torch.arange(p.numel(), dtype=torch.float64).reshape(p.shape)
+                p.copy_(torch.complex(torch.cos(n + k), torch.sin(2 * n)) / 2)
+        return m
+
+    def sequence(n):
+        t = torch.arange(n, dtype=torch.float64)
+        return torch.complex(torch.sin(t), torch.cos(3 * t)).requires_grad_()
+
+    def run(m, x, *shape):
+        y = filled(m)(x.view(shape))
+        while isinstance(y, tuple):
+            y = y[0]
+        y.abs().sum().backward()
+        weight = m.weight_hh if hasattr(m, "weight_hh") else m.weight_hh_l0
+        return y, x.grad, weight.grad
+
+    source = """
+local m = nn.%s:to(lucerna.complex128)
+lucerna.no_grad(function()
+  local k = 0
+  for p in m:parameters() do
+    local n = lucerna.arange(p:numel(), {dtype = lucerna.float64}):reshape(p.shape)
+    p:copy_(lucerna.complex((n + k):cos(), (2 * n):sin()) / 2)
+    k = k + 1
+  end
+end)
+local t = lucerna.arange(%d, {dtype = lucerna.float64})
+local x = lucerna.complex(t:sin(), (3 * t):cos()):requires_grad_()
+local y = m(x:view(%s))
+y:abs():sum():backward()
+return y, x.grad, (m.weight_hh or m.weight_hh_l0).grad"""
+    for cell in ("RNNCell", "LSTMCell", "GRUCell"):
+        case("layer", "complex " + cell, source % (cell + "(2, 3)", 4, "2, 2"),
+             lambda: run(getattr(nn, cell)(2, 3), sequence(4), 2, 2))
+    for layer, options in (("RNN", {}), ("LSTM", {}), ("GRU", {}), ("LSTM", {"proj_size": 2}),
+                           ("GRU", {"bias": False}),
+                           ("RNN", {"num_layers": 2, "bidirectional": True}),
+                           ("LSTM", {"num_layers": 2, "bidirectional": True})):
+        text = ", ".join("%s = %s" % (k, str(v).lower()) for k, v in options.items())
+        case("layer", "complex %s %s" % (layer, text),
+             source % ("%s(2, 3, {%s})" % (layer, text), 12, "3, 2, 2"),
+             lambda: run(getattr(nn, layer)(2, 3, **options), sequence(12), 3, 2, 2))
+
+
 def edge_cases():
     """Second options and edge shapes: scalars, empty batches, inputs without a batch."""
     for source, module, shape in [
@@ -516,6 +566,7 @@ return lucerna.tensor(rates)""", chained)
 
 loss_cases()
 layer_cases()
+recurrent_cases()
 edge_cases()
 init_cases()
 gradient_cases()
