@@ -324,7 +324,7 @@ static uint16_t next_half(luc_dtype dtype, uint16_t a, uint16_t b) {
 static luc_status next_halves(luc_context *ctx, const luc_value *args, luc_dtype dtype,
                               luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *t[2], *y = NULL;
+  luc_tensor *t[2], *y;
   int64_t sizes[LUC_MAX_DIMS];
   int ndim;
   LUC_TRY(luc__broadcast(ctx, args[0].as.tensor, args[1].as.tensor, &ndim, sizes));
@@ -332,16 +332,14 @@ static luc_status next_halves(luc_context *ctx, const luc_value *args, luc_dtype
     luc_tensor *cast = luc__f_to(&f, args[i].as.tensor, dtype);
     t[i] = luc__f1(&f, LUC_OP_contiguous, luc__f_expand(&f, cast, ndim, sizes));
   }
-  luc_status status = f.status;
-  if (status == LUC_OK) status = luc__tensor_empty(ctx, dtype, ndim, sizes, &y);
-  if (status == LUC_OK) {
+  if (f.status == LUC_OK) f.status = luc__scratch(ctx, dtype, ndim, sizes, &y);
+  if (f.status == LUC_OK) {
     const uint16_t *a = luc__data(t[0]), *b = luc__data(t[1]);
     for (int64_t i = 0; i < y->numel; i++)
       ((uint16_t *)luc__data(y))[i] = next_half(dtype, a[i], b[i]);
-    status = luc__deliver(ctx, out, dtype, &y);
+    f.status = luc__result(ctx, out, dtype, y);
   }
-  luc__f_end(&f, NULL, NULL);
-  return status;
+  return luc__f_end(&f, NULL, NULL);
 }
 
 luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out) {

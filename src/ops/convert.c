@@ -161,10 +161,9 @@ luc_status luc__run_fill_diagonal_(luc_context *ctx, luc_value *args, luc_value 
 
 luc_status luc__grad_fill_diagonal_(luc_context *ctx, luc_backward *b) {
   luc_tensor *g;
-  LUC_TRY(luc__unary(ctx, LUC_OP_clone, b->gout[0], &g));
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_clone, b->gout[0], &g), &g));
   luc_value args[3] = {luc_v_tensor(g), luc_v_int(0), b->args[2]};
-  luc_status status = luc_call_inplace(ctx, LUC_OP_fill_diagonal_, args, 3);
-  if (status == LUC_OK) b->gin[0] = luc__retain(g);
-  luc_tensor_release(ctx, g);
-  return status;
+  LUC_TRY(luc_call_inplace(ctx, LUC_OP_fill_diagonal_, args, 3));
+  b->gin[0] = luc__retain(g);
+  return LUC_OK;
 }

@@ -51,46 +51,36 @@ static luc_nll nll_geometry(int ndim, const int64_t *sizes, luc_dtype compute,
 
 /* nll_loss_forward(input, target, weight, ignore_index, reduction) -> (output, total_weight) */
 luc_status luc__run_nll_loss_forward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *target = NULL, *w = NULL;
-  luc_tensor *loss = NULL, *total = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *target, *w, *loss, *total;
   luc_dtype dtype = input->dtype, compute = luc__compute_dtype(dtype);
   luc_nll l = nll_geometry(input->ndim, input->sizes, compute, &args[3], &args[4]);
-  LUC_GO(luc__dense(ctx, input, compute, &x));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &target));
-  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), compute, &w));
+  LUC_TRY(luc__as_dense(ctx, input, compute, &x));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &target));
+  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[2]), compute, &w));
   l.target = (const int64_t *)target->data;
   l.weight = luc__data(w);
   bool none = l.reduction == LUC_REDUCE_NONE;
-  LUC_GO(luc__tensor_empty(ctx, compute, none ? target->ndim : 0, target->sizes, &loss));
-  LUC_GO(luc__tensor_empty(ctx, compute, 0, NULL, &total));
-  LUC_GO(luc__nll_loss(ctx, &l, x->data, loss->data, total->data));
-  out[1] = luc_v_tensor(total);
-  total = NULL;
-  status = luc__deliver(ctx, &out[0], dtype, &loss);
-done:
-  LUC_RELEASE(ctx, x, target, w, loss, total);
-  return status;
+  LUC_TRY(luc__scratch(ctx, compute, none ? target->ndim : 0, target->sizes, &loss));
+  LUC_TRY(luc__scratch(ctx, compute, 0, NULL, &total));
+  LUC_TRY(luc__nll_loss(ctx, &l, x->data, loss->data, total->data));
+  out[1] = luc_v_tensor(luc__retain(total));
+  return luc__result(ctx, &out[0], dtype, loss);
 }
 
 /* nll_loss_backward(grad, target, weight, total_weight, input_size, ignore_index, reduction) */
 luc_status luc__run_nll_loss_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *grad = args[0].as.tensor, *dy = NULL, *target = NULL, *w = NULL, *dx = NULL;
+  luc_tensor *grad = args[0].as.tensor, *dy, *target, *w, *dx;
   luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   const luc_value *size = &args[4];
   luc_nll l = nll_geometry(size->n, size->as.ints, compute, &args[5], &args[6]);
-  LUC_GO(luc__dense(ctx, grad, compute, &dy));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &target));
-  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), compute, &w));
+  LUC_TRY(luc__as_dense(ctx, grad, compute, &dy));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &target));
+  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[2]), compute, &w));
   l.target = (const int64_t *)target->data;
   l.weight = luc__data(w);
-  LUC_GO(luc__tensor_empty(ctx, compute, size->n, size->as.ints, &dx));
-  LUC_GO(luc__nll_loss_backward(ctx, &l, dy->data, args[3].as.tensor->data, dx->data));
-  status = luc__deliver(ctx, out, dtype, &dx);
-done:
-  LUC_RELEASE(ctx, dy, target, w, dx);
-  return status;
+  LUC_TRY(luc__scratch(ctx, compute, size->n, size->as.ints, &dx));
+  LUC_TRY(luc__nll_loss_backward(ctx, &l, dy->data, args[3].as.tensor->data, dx->data));
+  return luc__result(ctx, out, dtype, dx);
 }
 
 luc_status luc__grad_nll_loss_forward(luc_context *ctx, luc_backward *b) {
@@ -127,15 +117,14 @@ static luc_status check_targets(luc_context *ctx, const luc_tensor *input, luc_t
                                 int64_t ignore_index) {
   luc_tensor *dense;
   int64_t classes = input->sizes[input->ndim > 1];
-  LUC_TRY(luc__dense(ctx, luc__all_samples(target), LUC_INT64, &dense));
+  LUC_TRY(luc__as_dense(ctx, luc__all_samples(target), LUC_INT64, &dense));
   const int64_t *at = (const int64_t *)dense->data;
   const bool good = luc__kernels(ctx)->index->in_range(at, dense->numel, 0, classes);
-  int64_t bad = good ? -1 : luc__index_check(at, dense->numel, classes, ignore_index), given = 0;
-  if (bad >= 0) given = at[bad];
-  luc_tensor_release(ctx, dense);
+  int64_t bad = good ? -1 : luc__index_check(at, dense->numel, classes, ignore_index);
   if (bad < 0) return LUC_OK;
+  const int64_t given = at[bad] + (at[bad] >= 0); /* users count from 1 */
   return luc__fail(ctx, LUC_ERR_INDEX, "Target %lld is out of bounds. (classes [1, %lld])",
-                   (long long)given + (given >= 0), (long long)classes); /* users count from 1 */
+                   (long long)given, (long long)classes);
 }
 
 /* Input [C] with target [], or [N, C, d...] with [N, d...]. */

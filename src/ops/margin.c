@@ -188,9 +188,8 @@ static luc_status check_multi_margin(luc_context *ctx, luc_value *args) {
     return luc__fail_shapes(ctx, "input", x, "target", target, "inconsistent target size");
   if (w && (w->ndim != 1 || w->numel != classes))
     return luc__fail_shapes(ctx, "input", x, "weight", w, "inconsistent weight size");
-  LUC_TRY(luc__dense(ctx, target, LUC_INT64, &dense));
+  LUC_TRY(luc__as_dense(ctx, target, LUC_INT64, &dense));
   int64_t bad = luc__index_check((const int64_t *)dense->data, rows, classes, 0);
-  luc_tensor_release(ctx, dense);
   LUC_CHECK(ctx, bad < 0, LUC_ERR_INDEX, "target out of range (classes [1, %lld])",
             (long long)classes);
   return LUC_OK;
@@ -229,39 +228,31 @@ luc_status luc__run_multilabel_margin_loss(luc_context *ctx, luc_value *args, lu
 
 /* The row multilabel_margin(input, target): a value for each line. */
 luc_status luc__run_multilabel_margin(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *at = NULL, *y = NULL;
+  luc_tensor *input = args[0].as.tensor, *x, *at, *y;
   int64_t classes = input->sizes[input->ndim - 1], lines = input->numel / classes;
-  LUC_GO(luc__dense(ctx, input, LUC_FLOAT64, &x));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
+  LUC_TRY(luc__as_dense(ctx, input, LUC_FLOAT64, &x));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &at));
   luc_margin m = {lines, classes, (const double *)x->data, (const int64_t *)at->data};
   if (!luc__margin_targets_fit(&m))
-    LUC_GO(luc__fail(ctx, LUC_ERR_INDEX,
+    return luc__fail(ctx, LUC_ERR_INDEX,
                      "multilabel_margin_loss: target out of range (classes [1, %lld])",
-                     (long long)classes));
-  LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, input->ndim - 1, input->sizes, &y));
+                     (long long)classes);
+  LUC_TRY(luc__scratch(ctx, LUC_FLOAT64, input->ndim - 1, input->sizes, &y));
   luc__multilabel_margin(ctx, &m, (double *)y->data);
-  status = luc__deliver(ctx, out, input->dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, at, y);
-  return status;
+  return luc__result(ctx, out, input->dtype, y);
 }
 
 /* multilabel_margin_backward(grad, input, target) */
 luc_status luc__run_multilabel_margin_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[1].as.tensor, *g = NULL, *x = NULL, *at = NULL, *dx = NULL;
+  luc_tensor *input = args[1].as.tensor, *g, *x, *at, *dx;
   int64_t classes = input->sizes[input->ndim - 1], lines = input->numel / classes;
-  LUC_GO(luc__dense(ctx, args[0].as.tensor, LUC_FLOAT64, &g));
-  LUC_GO(luc__dense(ctx, input, LUC_FLOAT64, &x));
-  LUC_GO(luc__dense(ctx, args[2].as.tensor, LUC_INT64, &at));
-  LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &dx));
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, LUC_FLOAT64, &g));
+  LUC_TRY(luc__as_dense(ctx, input, LUC_FLOAT64, &x));
+  LUC_TRY(luc__as_dense(ctx, args[2].as.tensor, LUC_INT64, &at));
+  LUC_TRY(luc__scratch_like(ctx, x, LUC_FLOAT64, &dx));
   luc_margin m = {lines, classes, (const double *)x->data, (const int64_t *)at->data};
   luc__multilabel_margin_backward(ctx, &m, (const double *)g->data, (double *)dx->data);
-  status = luc__deliver(ctx, out, input->dtype, &dx);
-done:
-  LUC_RELEASE(ctx, g, x, at, dx);
-  return status;
+  return luc__result(ctx, out, input->dtype, dx);
 }
 
 luc_status luc__grad_multilabel_margin(luc_context *ctx, luc_backward *b) {

@@ -73,49 +73,43 @@ static luc_status store_running(luc_context *ctx, luc_tensor *running, luc_tenso
 /* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) */
 luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { X, WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR, Y, MEAN, RSTD, COUNT };
-  luc_status status;
-  luc_tensor *t[COUNT] = {0};
+  luc_tensor *t[COUNT];
   luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   bool training = args[5].as.i != 0;
   for (int i = X; i <= RUNNING_VAR; i++)
-    LUC_GO(luc__dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
+    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
   luc_batch_norm b =
       batch_geometry(t[X], compute, training, luc_as_double(&args[6]), luc_as_double(&args[7]));
-  LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[Y]));
-  LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[MEAN]));
-  LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[RSTD]));
-  LUC_GO(luc__batch_norm(ctx, &b, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
-                         luc__data(t[RUNNING_MEAN]), luc__data(t[RUNNING_VAR]), t[Y]->data,
-                         t[MEAN]->data, t[RSTD]->data));
+  LUC_TRY(luc__scratch_like(ctx, t[X], compute, &t[Y]));
+  LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[MEAN]));
+  LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[RSTD]));
+  LUC_TRY(luc__batch_norm(ctx, &b, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
+                          luc__data(t[RUNNING_MEAN]), luc__data(t[RUNNING_VAR]), t[Y]->data,
+                          t[MEAN]->data, t[RSTD]->data));
   if (training) {
-    LUC_GO(store_running(ctx, luc_as_tensor(&args[3]), t[RUNNING_MEAN]));
-    LUC_GO(store_running(ctx, luc_as_tensor(&args[4]), t[RUNNING_VAR]));
+    LUC_TRY(store_running(ctx, luc_as_tensor(&args[3]), t[RUNNING_MEAN]));
+    LUC_TRY(store_running(ctx, luc_as_tensor(&args[4]), t[RUNNING_VAR]));
   }
   out[1] = luc_v_tensor(luc__retain(t[MEAN]));
   out[2] = luc_v_tensor(luc__retain(t[RSTD]));
-  status = luc__deliver(ctx, &out[0], dtype, &t[Y]);
-done:
-  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
-  return status;
+  return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 
 /* native_batch_norm_backward(grad, input, weight, mean, invstd, training, eps) */
 luc_status luc__run_native_batch_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
-  luc_status status;
-  luc_tensor *t[COUNT] = {0};
+  luc_tensor *t[COUNT];
   luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
-  for (int i = DY; i <= RSTD; i++) LUC_GO(luc__dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
+  for (int i = DY; i <= RSTD; i++)
+    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
   luc_batch_norm b = batch_geometry(t[X], compute, args[5].as.i != 0, 0, luc_as_double(&args[6]));
-  LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[DX]));
-  LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[DW]));
-  LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[DB]));
-  LUC_GO(luc__batch_norm_backward(ctx, &b, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
-                                  luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
-  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, &out[i], dtype, &t[DX + i]));
-done:
-  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
-  return status;
+  LUC_TRY(luc__scratch_like(ctx, t[X], compute, &t[DX]));
+  LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[DW]));
+  LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[DB]));
+  LUC_TRY(luc__batch_norm_backward(ctx, &b, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
+                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
+  for (int i = 0; i < 3; i++) LUC_TRY(luc__result(ctx, &out[i], dtype, t[DX + i]));
+  return LUC_OK;
 }
 
 /* A [C] tensor shaped [1, C, 1, ...]. */
@@ -334,25 +328,21 @@ static luc_layer_norm layer_geometry(const luc_tensor *x, const luc_value *shape
 /* Both rows' forward: (input, shape, weight, bias, eps) to (output, mean, rstd). */
 static luc_status run_rows(luc_context *ctx, luc_layer_norm *l, luc_value *args, luc_value *out) {
   enum { X, WEIGHT, BIAS, Y, MEAN, RSTD, COUNT };
-  luc_status status;
-  luc_tensor *t[COUNT] = {0};
+  luc_tensor *t[COUNT];
   luc_dtype dtype = args[0].as.tensor->dtype;
   l->dtype = luc__compute_dtype(dtype);
-  LUC_GO(luc__dense(ctx, args[0].as.tensor, l->dtype, &t[X]));
-  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), l->dtype, &t[WEIGHT]));
-  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[3]), l->dtype, &t[BIAS]));
-  LUC_GO(luc__tensor_empty_like(ctx, t[X], l->dtype, &t[Y]));
-  LUC_GO(luc__tensor_empty(ctx, l->dtype, 1, &l->rows, &t[MEAN]));
-  LUC_GO(luc__tensor_empty(ctx, l->dtype, 1, &l->rows, &t[RSTD]));
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, l->dtype, &t[X]));
+  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[2]), l->dtype, &t[WEIGHT]));
+  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[3]), l->dtype, &t[BIAS]));
+  LUC_TRY(luc__scratch_like(ctx, t[X], l->dtype, &t[Y]));
+  LUC_TRY(luc__scratch(ctx, l->dtype, 1, &l->rows, &t[MEAN]));
+  LUC_TRY(luc__scratch(ctx, l->dtype, 1, &l->rows, &t[RSTD]));
   if (t[X]->numel > 0)
-    LUC_GO(luc__layer_norm(ctx, l, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]), t[Y]->data,
-                           t[MEAN]->data, t[RSTD]->data));
+    LUC_TRY(luc__layer_norm(ctx, l, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
+                            t[Y]->data, t[MEAN]->data, t[RSTD]->data));
   out[1] = luc_v_tensor(luc__retain(t[MEAN]));
   out[2] = luc_v_tensor(luc__retain(t[RSTD]));
-  status = luc__deliver(ctx, &out[0], dtype, &t[Y]);
-done:
-  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
-  return status;
+  return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 
 /* Both rows' backward: (grad, input, shape, weight, mean, rstd) to the gradients of input, weight
@@ -361,21 +351,18 @@ static luc_status run_rows_backward(luc_context *ctx, luc_layer_norm *l, luc_val
                                     const int64_t *affine, luc_value *out) {
   enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
   static const int from[] = {0, 1, 3, 4, 5};
-  luc_status status;
-  luc_tensor *t[COUNT] = {0};
+  luc_tensor *t[COUNT];
   luc_dtype dtype = args[0].as.tensor->dtype;
   l->dtype = luc__compute_dtype(dtype);
   for (int i = DY; i <= RSTD; i++)
-    LUC_GO(luc__dense(ctx, luc_as_tensor(&args[from[i]]), l->dtype, &t[i]));
-  LUC_GO(luc__tensor_empty_like(ctx, t[X], l->dtype, &t[DX]));
-  LUC_GO(luc__tensor_empty(ctx, l->dtype, ndim, affine, &t[DW]));
-  LUC_GO(luc__tensor_empty(ctx, l->dtype, ndim, affine, &t[DB]));
-  LUC_GO(luc__layer_norm_backward(ctx, l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
-                                  luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
-  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, &out[i], dtype, &t[DX + i]));
-done:
-  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
-  return status;
+    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[from[i]]), l->dtype, &t[i]));
+  LUC_TRY(luc__scratch_like(ctx, t[X], l->dtype, &t[DX]));
+  LUC_TRY(luc__scratch(ctx, l->dtype, ndim, affine, &t[DW]));
+  LUC_TRY(luc__scratch(ctx, l->dtype, ndim, affine, &t[DB]));
+  LUC_TRY(luc__layer_norm_backward(ctx, l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
+                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
+  for (int i = 0; i < 3; i++) LUC_TRY(luc__result(ctx, &out[i], dtype, t[DX + i]));
+  return LUC_OK;
 }
 
 /* native_layer_norm(input, normalized_shape, weight, bias, eps, rms) */

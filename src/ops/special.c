@@ -220,7 +220,7 @@ static luc_tensor *half_steps(luc_formula *f, luc_tensor *x, int64_t p) {
 
 luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = args[0].as.tensor, *sum = NULL, *result;
+  luc_tensor *x = args[0].as.tensor, *sum = NULL;
   int64_t p = args[1].as.i;
   LUC_CHECK(ctx, p >= 1, LUC_ERR_VALUE, "p has to be greater than or equal to 1 (got %lld)",
             (long long)p);
@@ -231,11 +231,8 @@ luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) 
     double pairs = 0.25 * (double)p * ((double)p - 1);
     luc__f_keep(&f, luc__fs(&f, LUC_OP_add, total, pairs * log(3.14159265358979323846)), &sum);
   }
-  LUC_TRY(luc__f_end(&f, NULL, NULL));
-  luc_status status = luc__out(ctx, out, sum->dtype, sum->ndim, sum->sizes, &result);
-  if (status == LUC_OK) status = luc__copy(ctx, result, sum);
-  luc_tensor_release(ctx, sum);
-  return status;
+  LUC_TRY(luc__held(ctx, luc__f_end(&f, NULL, NULL), &sum));
+  return luc__result(ctx, out, sum->dtype, sum);
 }
 
 luc_status luc__grad_mvlgamma(luc_context *ctx, luc_backward *b) {

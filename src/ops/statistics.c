@@ -5,6 +5,7 @@
 #include "cpu/histogram.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/geometry.h"
 #include "ops/reduction.h"
 
 /* ---- trapezoids ---- */
@@ -308,9 +309,10 @@ static luc_status outer_edges(luc_context *ctx, const luc_tensor *x, bool given,
 
 static luc_status equal_edges(luc_context *ctx, const double *ends, int64_t bins, luc_dtype dtype,
                               luc_tensor **edges) {
-  return luc__op1(ctx, LUC_OP_linspace, edges,
-                  LUC_ARGS(luc_v_float(ends[0]), luc_v_float(ends[1]), luc_v_int(bins + 1),
-                           luc_v_dtype(dtype)));
+  luc_status made = luc__op1(ctx, LUC_OP_linspace, edges,
+                             LUC_ARGS(luc_v_float(ends[0]), luc_v_float(ends[1]),
+                                      luc_v_int(bins + 1), luc_v_dtype(dtype)));
+  return luc__held(ctx, made, edges);
 }
 
 static luc_status check_bins(luc_context *ctx, const luc_tensor *x, int64_t bins) {
@@ -320,17 +322,15 @@ static luc_status check_bins(luc_context *ctx, const luc_tensor *x, int64_t bins
   return LUC_OK;
 }
 
-/* Counts x into the bins between edges: a new tensor in *sums, of double. */
+/* Counts x into the bins between edges: *sums is of double. */
 static luc_status count(luc_context *ctx, luc_binning binning, luc_tensor *x, luc_tensor *edges,
                         luc_tensor *weights, luc_tensor **sums) {
-  luc_tensor *v = NULL, *e = NULL, *w = NULL, *made = NULL;
+  luc_tensor *v, *e, *w;
   int64_t bins = edges->numel - 1;
-  luc_status status;
-  LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_GO(luc__dense(ctx, edges, LUC_FLOAT64, &e));
-  LUC_GO(luc__dense(ctx, weights, LUC_FLOAT64, &w));
-  LUC_GO(
-      luc__op1(ctx, LUC_OP_zeros, &made, LUC_ARGS(luc_v_ints(&bins, 1), luc_v_dtype(LUC_FLOAT64))));
+  LUC_TRY(luc__as_dense(ctx, x, LUC_FLOAT64, &v));
+  LUC_TRY(luc__as_dense(ctx, edges, LUC_FLOAT64, &e));
+  LUC_TRY(luc__as_dense(ctx, weights, LUC_FLOAT64, &w));
+  LUC_TRY(luc__held(ctx, luc__zeros(ctx, LUC_FLOAT64, 1, &bins, sums), sums));
   luc_histogram job = {.binning = binning,
                        .single = x->dtype != LUC_FLOAT64,
                        .bins = bins,
@@ -338,64 +338,45 @@ static luc_status count(luc_context *ctx, luc_binning binning, luc_tensor *x, lu
                        .n = v->numel,
                        .x = luc__data(v),
                        .weights = luc__data(w),
-                       .sums = luc__data(made)};
-  LUC_GO(luc__histogram(ctx, &job));
-  *sums = made;
-  made = NULL;
-done:
-  LUC_RELEASE(ctx, made, w, e, v);
-  return status;
+                       .sums = luc__data(*sums)};
+  return luc__histogram(ctx, &job);
 }
 
 luc_status luc__run_histc(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *v = NULL, *edges = NULL, *sums = NULL;
+  luc_tensor *x = args[0].as.tensor, *v, *edges, *sums;
   double ends[2] = {luc_as_double(&args[2]), luc_as_double(&args[3])};
-  luc_status status;
   LUC_TRY(check_bins(ctx, x, args[1].as.i));
-  LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_GO(outer_edges(ctx, v, ends[0] != ends[1], 1, ends));
-  LUC_GO(equal_edges(ctx, ends, args[1].as.i, LUC_FLOAT64, &edges));
-  LUC_GO(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
-  status = luc__deliver(ctx, out, x->dtype, &sums);
-done:
-  LUC_RELEASE(ctx, edges, v);
-  return status;
+  LUC_TRY(luc__as_dense(ctx, x, LUC_FLOAT64, &v));
+  LUC_TRY(outer_edges(ctx, v, ends[0] != ends[1], 1, ends));
+  LUC_TRY(equal_edges(ctx, ends, args[1].as.i, LUC_FLOAT64, &edges));
+  LUC_TRY(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
+  return luc__result(ctx, out, x->dtype, sums);
 }
 
 /* Sums over their total and the widths of the bins. */
 static luc_status as_density(luc_context *ctx, luc_tensor *edges, luc_tensor **sums) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *total = luc__f_sum_all(&f, *sums), *made = NULL;
+  luc_tensor *total = luc__f_sum_all(&f, *sums);
   luc_tensor *share = luc__f2(&f, LUC_OP_div, *sums, total);
   luc_tensor *widths = luc__f1(&f, LUC_OP_diff, luc__f_to(&f, edges, LUC_FLOAT64));
-  LUC_TRY(luc__f_end(&f, luc__f2(&f, LUC_OP_div, share, widths), &made));
-  luc_tensor_release(ctx, *sums);
-  *sums = made;
-  return LUC_OK;
+  return luc__held(ctx, luc__f_end(&f, luc__f2(&f, LUC_OP_div, share, widths), sums), sums);
 }
 
-/* Results: the sums and the edges; `edges` is consumed. */
+/* Results: the sums and the edges. */
 static luc_status histogram(luc_context *ctx, luc_binning binning, luc_value *args, int weight,
                             luc_tensor *edges, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *w = luc_as_tensor(&args[weight]), *sums = NULL;
-  luc_dtype dtype = x->dtype;
-  luc_status status = LUC_OK;
-  if (w) LUC_GO(luc__match_dtype(ctx, "input", x, "weight", w));
-  if (w && !luc__same_sizes(x, w)) {
-    status = luc__fail_shapes(ctx, "input", x, "weight", w, "weight must have the shape of input");
-    goto done;
-  }
-  LUC_GO(count(ctx, binning, x, edges, w, &sums));
-  if (args[weight + 1].as.i) LUC_GO(as_density(ctx, edges, &sums));
+  luc_tensor *x = args[0].as.tensor, *w = luc_as_tensor(&args[weight]), *sums;
+  if (w) LUC_TRY(luc__match_dtype(ctx, "input", x, "weight", w));
+  if (w && !luc__same_sizes(x, w))
+    return luc__fail_shapes(ctx, "input", x, "weight", w, "weight must have the shape of input");
+  LUC_TRY(count(ctx, binning, x, edges, w, &sums));
+  if (args[weight + 1].as.i) LUC_TRY(as_density(ctx, edges, &sums));
   out[1] = luc_v_tensor(luc__retain(edges));
-  status = luc__deliver(ctx, out, dtype, &sums);
-done:
-  LUC_RELEASE(ctx, sums, edges);
-  return status;
+  return luc__result(ctx, out, x->dtype, sums);
 }
 
 luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *v = NULL, *edges = NULL;
+  luc_tensor *x = args[0].as.tensor, *v, *edges;
   const luc_value *range = &args[2];
   double ends[2] = {0, 1}; /* of nothing */
   LUC_TRY(check_bins(ctx, x, args[1].as.i));
@@ -403,14 +384,10 @@ luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out)
     LUC_CHECK(ctx, range->n == 2, LUC_ERR_VALUE, "range should have 2 elements, got %d", range->n);
     for (int i = 0; i < 2; i++) ends[i] = range->as.floats[i];
   }
-  luc_status status;
-  LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_GO(outer_edges(ctx, v, !luc_is_none(range), 0.5, ends));
-  LUC_GO(equal_edges(ctx, ends, args[1].as.i, x->dtype, &edges));
-  status = histogram(ctx, LUC_BINS_EQUAL, args, 3, edges, out);
-done:
-  luc_tensor_release(ctx, v);
-  return status;
+  LUC_TRY(luc__as_dense(ctx, x, LUC_FLOAT64, &v));
+  LUC_TRY(outer_edges(ctx, v, !luc_is_none(range), 0.5, ends));
+  LUC_TRY(equal_edges(ctx, ends, args[1].as.i, x->dtype, &edges));
+  return histogram(ctx, LUC_BINS_EQUAL, args, 3, edges, out);
 }
 
 luc_status luc__run_histogram_edges(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -419,6 +396,6 @@ luc_status luc__run_histogram_edges(luc_context *ctx, luc_value *args, luc_value
             "bins tensor should have one dimension, but got %d dimensions", bins->ndim);
   LUC_TRY(check_bins(ctx, x, bins->numel - 1));
   LUC_TRY(luc__match_dtype(ctx, "input", x, "bins", bins));
-  LUC_TRY(luc__unary(ctx, LUC_OP_clone, bins, &edges));
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_clone, bins, &edges), &edges));
   return histogram(ctx, LUC_BINS_ANY, args, 2, edges, out);
 }
