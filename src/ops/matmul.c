@@ -151,8 +151,8 @@ static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, bo
   const bool apart = t->ndim > 0 && t->numel > 1 && *step != 1;
   const bool gaps = apart && (t->ndim == 1 || (t->ndim == 2 && step[-1] != 1));
   if (t->dtype != compute || gaps || (apart && adjacent && t->ndim > 1))
-    return luc__contiguous_as(ctx, t, compute, out);
-  *out = luc__retain(t);
+    return luc__as_dense(ctx, t, compute, out);
+  *out = t;
   return LUC_OK;
 }
 
@@ -168,8 +168,8 @@ static luc_status pair_up(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_te
   if (work == 0 ||
       !luc__pairs_pay(ctx, a, row, work / (double)a->numel, b, column, work / (double)b->numel))
     return LUC_OK;
-  LUC_TRY(luc__pairs_of(ctx, a, row, x));
-  return luc__pairs_of(ctx, b, column, y);
+  LUC_TRY(luc__held(ctx, luc__pairs_of(ctx, a, row, x), x));
+  return luc__held(ctx, luc__pairs_of(ctx, b, column, y), y);
 }
 
 static luc_status multiply_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor *add,
@@ -202,35 +202,31 @@ static bool is_narrow(const luc_tensor *a, const luc_tensor *b) {
 /* out = beta * add + alpha * a b; add NULL for the product alone. */
 static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor *add,
                            double beta, double alpha, luc_value *out) {
-  luc_status status;
   luc_dtype compute = LUC_FLOAT32, dtype;
-  luc_tensor *x = NULL, *y = NULL, *c = NULL;
+  luc_tensor *x = NULL, *y = NULL, *c;
   product p;
   LUC_TRY(product_dtype(ctx, a, b, &compute));
   dtype = compute;
   if (is_narrow(a, b)) dtype = (luc_dtype)a->dtype, compute = LUC_INT16;
   if (luc__dtype_is_complex(a->dtype)) return multiply_complex(ctx, a, b, add, beta, alpha, out);
-  LUC_GO(pair_up(ctx, a, b, &x, &y));
+  LUC_TRY(pair_up(ctx, a, b, &x, &y));
   const bool pairs = x != NULL, many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4;
   if (!pairs) {
-    LUC_GO(operand(ctx, a, dtype, false, &x));
-    LUC_GO(operand(ctx, b, dtype, many && !luc__dtype_is_float(dtype), &y));
+    LUC_TRY(operand(ctx, a, dtype, false, &x));
+    LUC_TRY(operand(ctx, b, dtype, many && !luc__dtype_is_float(dtype), &y));
   }
-  LUC_GO(plan_product(ctx, x, y, &p));
+  LUC_TRY(plan_product(ctx, x, y, &p));
   p.gemm.pairs = pairs;
-  LUC_GO(luc__tensor_empty(ctx, compute, p.ndim, p.sizes, &c));
+  LUC_TRY(luc__scratch(ctx, compute, p.ndim, p.sizes, &c));
   p.gemm.alpha = alpha;
   if (add && beta == 1 && p.ndim == 2 && is_row(add, compute, p.gemm.n)) {
     p.gemm.bias = add->data, p.gemm.bias_kind = LUC_BIAS_COLUMN;
   } else if (add && beta != 0) {
     p.gemm.beta = beta;
-    LUC_GO(luc__copy(ctx, c, add));
+    LUC_TRY(luc__copy(ctx, c, add));
   }
-  LUC_GO(run_product(ctx, &p, x, y, c));
-  status = luc__deliver(ctx, out, a->dtype, &c);
-done:
-  LUC_RELEASE(ctx, x, y, c);
-  return status;
+  LUC_TRY(run_product(ctx, &p, x, y, c));
+  return luc__result(ctx, out, a->dtype, c);
 }
 
 /* ---- products ---- */
@@ -269,11 +265,9 @@ luc_status luc__run_dot(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_vdot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *turned;
   if (!luc__dtype_is_complex(args[0].as.tensor->dtype)) return dot(ctx, args, out);
-  LUC_TRY(luc__unary(ctx, LUC_OP_conj, args[0].as.tensor, &turned));
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_conj, args[0].as.tensor, &turned), &turned));
   luc_value factors[2] = {luc_v_tensor(turned), args[1]};
-  luc_status status = dot(ctx, factors, out);
-  luc_tensor_release(ctx, turned);
-  return status;
+  return dot(ctx, factors, out);
 }
 
 static luc_status check_bmm(luc_context *ctx, const luc_tensor *a, const luc_tensor *b) {
@@ -359,18 +353,14 @@ static luc_tensor as_matrix(const luc_tensor *t, int64_t rows, int64_t columns) 
 }
 
 luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *x = NULL, *y = NULL;
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *x, *y;
   const int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
   const int64_t rows = k > 0 ? a->numel / k : n > 0 ? b->numel / n : 0;
-  LUC_GO(luc__dense(ctx, a, a->dtype, &x));
-  LUC_GO(luc__dense(ctx, b, b->dtype, &y));
+  LUC_TRY(luc__as_dense(ctx, a, a->dtype, &x));
+  LUC_TRY(luc__as_dense(ctx, b, b->dtype, &y));
   luc_tensor left = as_matrix(x, rows, k), right = as_matrix(y, rows, n);
   luc__move_dim(&left, 0, 1);
-  status = multiply(ctx, &left, &right, NULL, 0, 1, out);
-done:
-  LUC_RELEASE(ctx, x, y);
-  return status;
+  return multiply(ctx, &left, &right, NULL, 0, 1, out);
 }
 
 luc_status luc__grad_mm_fold(luc_context *ctx, luc_backward *b) {
@@ -424,10 +414,8 @@ static luc_status linear_of_matmul(luc_context *ctx, luc_tensor *x, luc_tensor *
 }
 
 luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
-  luc_tensor *bias = luc_as_tensor(&args[2]), *x = NULL, *w = NULL, *b = NULL, *y = NULL;
-  luc_tensor *wide = NULL;
+  luc_tensor *bias = luc_as_tensor(&args[2]), *x, *w, *b, *y;
   LUC_TRY(check_linear(ctx, input, weight, bias));
   if (!luc__dtype_is_float(input->dtype)) return linear_of_matmul(ctx, input, weight, bias, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
@@ -437,31 +425,30 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   memcpy(sizes, input->sizes, (size_t)ndim * sizeof sizes[0]);
   if (weight->ndim == 2) sizes[ndim++] = features;
   const bool lies = input->ndim == 2; /* inputs of other ranks become a matrix of rows by a copy */
-  LUC_GO(luc__tensor_empty(ctx, compute, ndim, sizes, &y));
-  if (bias && bias->numel != features) LUC_GO(luc__expand(ctx, bias, 1, &features, &wide));
-  LUC_GO(luc__dense(ctx, wide ? wide : bias, compute, &b));
+  LUC_TRY(luc__scratch(ctx, compute, ndim, sizes, &y));
+  if (bias && bias->numel != features)
+    LUC_TRY(luc__held(ctx, luc__expand(ctx, bias, 1, &features, &bias), &bias));
+  LUC_TRY(luc__as_dense(ctx, bias, compute, &b));
   const int last = input->ndim - 1, last_w = weight->ndim - 1;
   luc_gemm g = {.dtype = compute, .batch = 1, .n = features, .c_row = features, .alpha = 1};
   g.m = features > 0 ? y->numel / features : 0;
   g.pairs = y->numel > 0 && luc__is_contiguous(input) &&
             luc__pairs_pay(ctx, input, last, (double)features, weight, last_w, (double)g.m);
   if (g.pairs) {
-    LUC_GO(luc__pairs_of(ctx, input, last, &x));
-    LUC_GO(luc__pairs_of(ctx, weight, last_w, &w));
+    LUC_TRY(luc__held(ctx, luc__pairs_of(ctx, input, last, &x), &x));
+    LUC_TRY(luc__held(ctx, luc__pairs_of(ctx, weight, last_w, &w), &w));
   } else {
-    LUC_GO(lies ? operand(ctx, input, compute, false, &x) : luc__dense(ctx, input, compute, &x));
-    LUC_GO(luc__dense(ctx, weight, compute, &w));
+    LUC_TRY(lies ? operand(ctx, input, compute, false, &x)
+                 : luc__as_dense(ctx, input, compute, &x));
+    LUC_TRY(luc__as_dense(ctx, weight, compute, &w));
   }
   g.k = g.a_row = x->sizes[last], g.a_col = 1;
   if (lies) g.a_row = x->strides[0], g.a_col = x->strides[1];
   g.b_row = w->strides[last_w], g.b_col = w->strides[0];
   g.a = x->data, g.b = w->data, g.c = y->data;
   g.bias = luc__data(b), g.bias_kind = b ? LUC_BIAS_COLUMN : LUC_BIAS_NONE;
-  LUC_GO(luc__gemm(ctx, &g));
-  status = luc__deliver(ctx, out, input->dtype, &y);
-done:
-  LUC_RELEASE(ctx, x, w, wide, b, y);
-  return status;
+  LUC_TRY(luc__gemm(ctx, &g));
+  return luc__result(ctx, out, input->dtype, y);
 }
 
 luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
