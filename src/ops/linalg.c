@@ -40,13 +40,13 @@ luc_matrices luc__matrices(const luc_tensor *t) {
                         t->sizes[batch + 1]};
 }
 
-luc_status luc__batch_empty(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int ntail,
-                            const int64_t *tail, luc_tensor **out) {
+luc_status luc__batch_scratch(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int ntail,
+                              const int64_t *tail, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
   int batch = t->ndim - 2;
   memcpy(sizes, t->sizes, (size_t)batch * sizeof *sizes);
   for (int i = 0; i < ntail; i++) sizes[batch + i] = tail[i];
-  return luc__tensor_empty(ctx, dtype, batch + ntail, sizes, out);
+  return luc__scratch(ctx, dtype, batch + ntail, sizes, out);
 }
 
 luc_status luc__check_info(luc_context *ctx, luc_tensor *info, luc_la_failure what) {

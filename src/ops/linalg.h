@@ -15,9 +15,9 @@ luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tens
 luc_status luc__need_square_matrices(luc_context *ctx, const char *name, const luc_tensor *t);
 /* The matrices that a contiguous t consists of. */
 luc_matrices luc__matrices(const luc_tensor *t);
-/* A new tensor [batch of t..., tail...]. */
-luc_status luc__batch_empty(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int ntail,
-                            const int64_t *tail, luc_tensor **out);
+/* A new tensor [batch of t..., tail...], which is held. */
+luc_status luc__batch_scratch(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int ntail,
+                              const int64_t *tail, luc_tensor **out);
 
 /* Why LAPACK gave up, as luc__check_info words it. */
 typedef enum luc_la_failure {

@@ -4,34 +4,27 @@
 #include "ops/linalg.h"
 #include "ops/rows.h"
 
-/* eig(A) -> eigenvalues, eigenvectors (NULL: only the values) */
-static luc_status eig(luc_context *ctx, luc_tensor *input, luc_tensor **values_out,
-                      luc_tensor **vectors_out) {
-  luc_tensor *a = NULL, *values = NULL, *vectors = NULL, *info = NULL;
-  luc_status status;
+/* eig(A) -> eigenvalues, eigenvectors (NULL: only the values), which are held */
+static luc_status eig(luc_context *ctx, luc_tensor *input, luc_tensor **values,
+                      luc_tensor **vectors) {
+  luc_tensor *a, *info;
   LUC_TRY(luc__need_matrices(ctx, "A", input));
   LUC_TRY(luc__need_square(ctx, "A", input));
   luc_dtype dtype = luc__dtype_to_complex(input->dtype);
-  LUC_GO(luc__to_contiguous(ctx, input, &a));
-  if (vectors_out) LUC_GO(luc__tensor_empty_like(ctx, a, dtype, &vectors));
-  LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &a->sizes[a->ndim - 1], &values));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__eig(ctx, luc__matrices(a), a->data, values->data, vectors ? vectors->data : NULL,
-                  (int32_t *)info->data));
-  LUC_GO(luc__check_info(ctx, info, LUC_LA_EIGEN));
-  *values_out = values;
-  if (vectors_out) *vectors_out = vectors;
-  values = vectors = NULL;
-done:
-  LUC_RELEASE(ctx, a, values, vectors, info);
-  return status;
+  LUC_TRY(luc__as_dense(ctx, input, input->dtype, &a));
+  if (vectors) LUC_TRY(luc__scratch_like(ctx, a, dtype, vectors));
+  LUC_TRY(luc__batch_scratch(ctx, a, dtype, 1, &a->sizes[a->ndim - 1], values));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_TRY(luc__eig(ctx, luc__matrices(a), a->data, (*values)->data,
+                   vectors ? (*vectors)->data : NULL, (int32_t *)info->data));
+  return luc__check_info(ctx, info, LUC_LA_EIGEN);
 }
 
 luc_status luc__run_linalg_eig(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *values = NULL, *vectors = NULL;
+  luc_tensor *values, *vectors;
   LUC_TRY(eig(ctx, args[0].as.tensor, &values, &vectors));
-  out[0] = luc_v_tensor(values);
-  out[1] = luc_v_tensor(vectors);
+  out[0] = luc_v_tensor(luc__retain(values));
+  out[1] = luc_v_tensor(luc__retain(vectors));
   return LUC_OK;
 }
 
@@ -59,11 +52,11 @@ luc_status luc__grad_linalg_eig(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_linalg_eigvals(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_formula f = luc__formula(ctx);
   if (!luc__wants_gradient(ctx, args[0].as.tensor)) {
-    luc_tensor *values = NULL;
-    f.status = eig(ctx, args[0].as.tensor, &values, NULL);
-    return luc__f_result(&f, luc__f_own(&f, values), out);
+    luc_tensor *values;
+    LUC_TRY(eig(ctx, args[0].as.tensor, &values, NULL));
+    return luc__result(ctx, out, values->dtype, values);
   }
+  luc_formula f = luc__formula(ctx);
   return luc__f_result(&f, luc__f1(&f, LUC_OP_linalg_eig, args[0].as.tensor), out);
 }

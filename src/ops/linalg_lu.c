@@ -8,37 +8,26 @@
 #include "ops/linalg.h"
 #include "ops/rows.h"
 
+/* All are held. */
 typedef struct factored {
   luc_tensor *lu, *pivots, *info;
 } factored;
 
-static void drop(luc_context *ctx, factored *f) {
-  LUC_RELEASE(ctx, f->lu, f->pivots, f->info);
-}
-
 static luc_status factor(luc_context *ctx, luc_tensor *a, factored *f) {
-  *f = (factored){NULL, NULL, NULL};
   LUC_TRY(luc__need_matrices(ctx, "A", a));
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], k = m < n ? m : n;
-  luc_status status;
-  LUC_GO(luc__duplicate(ctx, a, &f->lu));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &k, &f->pivots));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &f->info));
-  LUC_GO(luc__lu(ctx, luc__matrices(f->lu), f->lu->data, (int32_t *)f->pivots->data,
-                 (int32_t *)f->info->data));
-done:
-  if (status != LUC_OK) drop(ctx, f);
-  return status;
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, a, &f->lu), &f->lu));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 1, &k, &f->pivots));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &f->info));
+  return luc__lu(ctx, luc__matrices(f->lu), f->lu->data, (int32_t *)f->pivots->data,
+                 (int32_t *)f->info->data);
 }
 
 /* The factors as results; info where it is wanted. */
-static luc_status give(luc_context *ctx, factored *f, bool with_info, luc_value *out) {
-  out[0] = luc_v_tensor(f->lu);
-  out[1] = luc_v_tensor(f->pivots);
-  if (with_info)
-    out[2] = luc_v_tensor(f->info);
-  else
-    luc_tensor_release(ctx, f->info);
+static luc_status give(const factored *f, bool with_info, luc_value *out) {
+  out[0] = luc_v_tensor(luc__retain(f->lu));
+  out[1] = luc_v_tensor(luc__retain(f->pivots));
+  if (with_info) out[2] = luc_v_tensor(luc__retain(f->info));
   return LUC_OK;
 }
 
@@ -48,10 +37,8 @@ static luc_status run_lu(luc_context *ctx, luc_value *args, bool check, bool wit
   LUC_CHECK(ctx, args[1].as.i, LUC_ERR_SUPPORT,
             "LU without pivoting is not implemented on the CPU");
   LUC_TRY(factor(ctx, args[0].as.tensor, &f));
-  luc_status status = check ? luc__check_info(ctx, f.info, LUC_LA_LU) : LUC_OK;
-  if (status == LUC_OK) return give(ctx, &f, with_info, out);
-  drop(ctx, &f);
-  return status;
+  if (check) LUC_TRY(luc__check_info(ctx, f.info, LUC_LA_LU));
+  return give(&f, with_info, out);
 }
 
 luc_status luc__run_linalg_lu_factor_ex(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -69,12 +56,11 @@ luc_status luc__run_lu(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* lu_permutation(LU, pivots) -> P of A = P L U */
 luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *lu = args[0].as.tensor, *pivots = NULL, *p = NULL, *order = NULL;
-  luc_status status;
+  luc_tensor *lu = args[0].as.tensor, *pivots, *p, *order;
   int64_t m = lu->sizes[lu->ndim - 2], k = args[1].as.tensor->sizes[args[1].as.tensor->ndim - 1];
-  LUC_GO(luc__contiguous_as(ctx, args[1].as.tensor, LUC_INT64, &pivots));
-  LUC_GO(luc__batch_empty(ctx, lu, lu->dtype, 2, (int64_t[]){m, m}, &p));
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &m, &order));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &pivots));
+  LUC_TRY(luc__batch_scratch(ctx, lu, lu->dtype, 2, (int64_t[]){m, m}, &p));
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &m, &order));
   int64_t size = (int64_t)luc__dtype_size(p->dtype);
   luc_scalar one = {LUC_SCALAR_INT, {.i = 1}};
   memset(p->data, 0, (size_t)(p->numel * size));
@@ -84,20 +70,15 @@ luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value 
     for (int64_t i = 0; i < m; i++) row[i] = i;
     for (int64_t i = 0; i < k; i++) {
       int64_t with = swap[i] - 1, kept = row[i];
-      if (with < 0 || with >= m) {
-        status = luc__fail(ctx, LUC_ERR_VALUE, "pivot %lld is out of range [1, %lld]",
-                           (long long)with + 1, (long long)m);
-        goto done;
-      }
+      LUC_CHECK(ctx, with >= 0 && with < m, LUC_ERR_VALUE, "pivot %lld is out of range [1, %lld]",
+                (long long)with + 1, (long long)m);
       row[i] = row[with];
       row[with] = kept;
     }
     for (int64_t i = 0; i < m; i++)
       luc__store_scalar(p->data + ((b * m + row[i]) * m + i) * size, p->dtype, one);
   }
-done:
-  LUC_RELEASE(ctx, pivots, order);
-  return luc__give(ctx, status, out, p);
+  return luc__result(ctx, out, p->dtype, p);
 }
 
 /* L [m, k] and U [k, n] of the packed [m, n]. */
@@ -259,16 +240,16 @@ static luc_status determinants(luc_context *ctx, luc_tensor *input, luc_tensor *
   const luc_dtype dtype = input->dtype;
   LUC_TRY(luc__need_square_matrices(ctx, "A", input));
   LUC_TRY(luc__as_dense(ctx, input, input->dtype, &a));
-  LUC_TRY(luc__batch_empty(ctx, a, dtype, 0, NULL, values));
-  if (size) LUC_TRY(luc__batch_empty(ctx, a, luc__dtype_to_real(dtype), 0, NULL, size));
+  LUC_TRY(luc__batch_scratch(ctx, a, dtype, 0, NULL, values));
+  if (size) LUC_TRY(luc__batch_scratch(ctx, a, luc__dtype_to_real(dtype), 0, NULL, size));
   return luc__determinant(ctx, luc__matrices(a), a->data, (*values)->data,
                           size ? (*size)->data : NULL);
 }
 
 luc_status luc__run_linalg_det(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *r = NULL;
-  luc_status status = determinants(ctx, args[0].as.tensor, &r, NULL);
-  return luc__give(ctx, status, out, r);
+  luc_tensor *r;
+  LUC_TRY(determinants(ctx, args[0].as.tensor, &r, NULL));
+  return luc__result(ctx, out, r->dtype, r);
 }
 
 /* The conjugates of the cofactors: those of det(A) inv(A)^T, also where A is singular, by its
@@ -340,9 +321,11 @@ luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
 
 /* -> sign, logabsdet */
 luc_status luc__run_linalg_slogdet(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *sign = NULL, *size = NULL;
-  luc_status status = determinants(ctx, args[0].as.tensor, &sign, &size);
-  return luc__give_two(ctx, status, sign, size, out);
+  luc_tensor *sign, *size;
+  LUC_TRY(determinants(ctx, args[0].as.tensor, &sign, &size));
+  out[0] = luc_v_tensor(luc__retain(sign));
+  out[1] = luc_v_tensor(luc__retain(size));
+  return LUC_OK;
 }
 
 /* (g - i Im(conj(gsign) sign)) A^-H: a complex sign is e^(i angle), which the matrix moves, too. */
@@ -372,31 +355,26 @@ luc_status luc__run_logdet(luc_context *ctx, luc_value *args, luc_value *out) {
 /* ---- LDL ---- */
 
 static luc_status ldl(luc_context *ctx, luc_tensor *a, bool hermitian, bool check, factored *f) {
-  *f = (factored){NULL, NULL, NULL};
-  luc_status status;
   LUC_TRY(luc__need_square_matrices(ctx, "A", a));
-  LUC_GO(luc__op1(ctx, LUC_OP_tril, &f->lu, LUC_ARGS(luc_v_tensor(a))));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &f->pivots));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &f->info));
+  LUC_TRY(luc__held(ctx, luc__op1(ctx, LUC_OP_tril, &f->lu, LUC_ARGS(luc_v_tensor(a))), &f->lu));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &f->pivots));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &f->info));
   hermitian &= luc__dtype_is_complex(a->dtype);
-  LUC_GO(luc__ldl(ctx, luc__matrices(f->lu), hermitian, f->lu->data, (int32_t *)f->pivots->data,
-                  (int32_t *)f->info->data));
-  if (check) LUC_GO(luc__check_info(ctx, f->info, LUC_LA_SOLVE));
-done:
-  if (status != LUC_OK) drop(ctx, f);
-  return status;
+  LUC_TRY(luc__ldl(ctx, luc__matrices(f->lu), hermitian, f->lu->data, (int32_t *)f->pivots->data,
+                   (int32_t *)f->info->data));
+  return check ? luc__check_info(ctx, f->info, LUC_LA_SOLVE) : LUC_OK;
 }
 
 luc_status luc__run_linalg_ldl_factor(luc_context *ctx, luc_value *args, luc_value *out) {
   factored f;
   LUC_TRY(ldl(ctx, args[0].as.tensor, args[1].as.i != 0, true, &f));
-  return give(ctx, &f, false, out);
+  return give(&f, false, out);
 }
 
 luc_status luc__run_linalg_ldl_factor_ex(luc_context *ctx, luc_value *args, luc_value *out) {
   factored f;
   LUC_TRY(ldl(ctx, args[0].as.tensor, args[1].as.i != 0, args[2].as.i != 0, &f));
-  return give(ctx, &f, true, out);
+  return give(&f, true, out);
 }
 
 /* LAPACK trusts pivots: rows from 1 to n, or negative ones in pairs, for blocks of two. */

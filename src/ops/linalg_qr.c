@@ -13,9 +13,9 @@ static luc_status new_factors(luc_context *ctx, const luc_tensor *a, int64_t wid
                               luc_tensor **q, luc_tensor **r) {
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], none = 0;
   luc_dtype dtype = a->dtype;
-  LUC_TRY(luc__held(ctx, luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){wide, n}, r), r));
+  LUC_TRY(luc__batch_scratch(ctx, a, dtype, 2, (int64_t[]){wide, n}, r));
   if (!with_q) return luc__scratch(ctx, dtype, 1, &none, q);
-  return luc__held(ctx, luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, wide}, q), q);
+  return luc__batch_scratch(ctx, a, dtype, 2, (int64_t[]){m, wide}, q);
 }
 
 static luc_status qr(luc_context *ctx, luc_tensor *input, int mode, luc_value *out) {
@@ -135,7 +135,7 @@ luc_status luc__run_geqrf(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_matrices s = luc__matrices(a);
   int64_t k = s.m < s.n ? s.m : s.n;
   LUC_TRY(luc__scratch(ctx, dtype, a->ndim, a->sizes, &reflectors));
-  LUC_TRY(luc__held(ctx, luc__batch_empty(ctx, a, dtype, 1, &k, &tau), &tau));
+  LUC_TRY(luc__batch_scratch(ctx, a, dtype, 1, &k, &tau));
   LUC_TRY(luc__geqrf(ctx, s, a->data, reflectors->data, tau->data));
   out[0] = luc_v_tensor(luc__retain(reflectors));
   out[1] = luc_v_tensor(luc__retain(tau));

@@ -21,16 +21,16 @@ static void spoil(luc_tensor *t, const luc_tensor *info) {
 }
 
 static luc_status invert(luc_context *ctx, luc_tensor *a, bool check, luc_value *out) {
-  luc_tensor *inverse = NULL, *info = NULL;
-  luc_status status;
+  luc_tensor *inverse, *info;
   LUC_TRY(luc__need_square_matrices(ctx, "A", a));
-  LUC_GO(luc__duplicate(ctx, a, &inverse));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__inverse(ctx, luc__matrices(inverse), inverse->data, (int32_t *)info->data));
-  if (check) LUC_GO(luc__check_info(ctx, info, LUC_LA_INVERSE));
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, a, &inverse), &inverse));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_TRY(luc__inverse(ctx, luc__matrices(inverse), inverse->data, (int32_t *)info->data));
+  if (check) LUC_TRY(luc__check_info(ctx, info, LUC_LA_INVERSE));
   spoil(inverse, info);
-done:
-  return luc__give_two(ctx, status, inverse, info, out);
+  out[0] = luc_v_tensor(luc__retain(inverse));
+  out[1] = luc_v_tensor(luc__retain(info));
+  return LUC_OK;
 }
 
 luc_status luc__run_linalg_inv_ex(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -58,19 +58,17 @@ luc_status luc__grad_linalg_inv(luc_context *ctx, luc_backward *b) {
 
 /* solve_system(A [..., n, n], B [..., n, k]) of one batch -> X, info, A's factors */
 luc_status luc__run_solve_system(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a = NULL, *x = NULL, *info = NULL, *lu = NULL, *pivots = NULL;
-  luc_status status;
-  LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
-  LUC_GO(luc__duplicate(ctx, args[1].as.tensor, &x));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__tensor_empty_like(ctx, a, a->dtype, &lu));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &pivots));
-  LUC_GO(luc__solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data, lu->data,
-                    (int32_t *)pivots->data, (int32_t *)info->data));
-done:
-  luc_tensor_release(ctx, a);
-  luc__give_two(ctx, status, x, info, out);
-  return luc__give_two(ctx, status, lu, pivots, out + 2);
+  luc_tensor *a, *x, *info, *lu, *pivots;
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, args[0].as.tensor->dtype, &a));
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, args[1].as.tensor, &x), &x));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_TRY(luc__scratch_like(ctx, a, a->dtype, &lu));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &pivots));
+  LUC_TRY(luc__solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data, lu->data,
+                     (int32_t *)pivots->data, (int32_t *)info->data));
+  luc_tensor *all[] = {x, info, lu, pivots};
+  for (int i = 0; i < 4; i++) out[i] = luc_v_tensor(luc__retain(all[i]));
+  return LUC_OK;
 }
 
 /* A^-H g, by the factors that are there where the result need not be differentiated. */
@@ -229,27 +227,19 @@ luc_status luc__run_triangular_solve(luc_context *ctx, luc_value *args, luc_valu
 
 static luc_status cholesky(luc_context *ctx, luc_tensor *input, bool upper, bool check,
                            luc_value *out) {
-  luc_tensor *turned = NULL, *l = NULL, *info = NULL;
-  luc_status status;
+  luc_tensor *from = input, *l, *info;
   LUC_TRY(luc__need_square_matrices(ctx, "A", input));
   luc_value both[] = {luc_v_tensor(input), luc_v_int(-2), luc_v_int(-1)};
-  if (upper) LUC_GO(luc__op1(ctx, LUC_OP_transpose, &turned, both, 3));
-  LUC_GO(luc__duplicate(ctx, upper ? turned : input, &l));
-  LUC_GO(luc__batch_empty(ctx, input, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__cholesky(ctx, luc__matrices(l), l->data, (int32_t *)info->data));
-  if (check) LUC_GO(luc__check_info(ctx, info, LUC_LA_CHOLESKY));
-  if (upper) {
-    both[0] = luc_v_tensor(l);
-    luc_tensor_release(ctx, turned);
-    turned = NULL;
-    LUC_GO(luc__op1(ctx, LUC_OP_transpose, &turned, both, 3));
-    luc_tensor *lower = l;
-    l = turned;
-    turned = lower;
-  }
-done:
-  luc_tensor_release(ctx, turned);
-  return luc__give_two(ctx, status, l, info, out);
+  if (upper) LUC_TRY(luc__held(ctx, luc__op1(ctx, LUC_OP_transpose, &from, both, 3), &from));
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, from, &l), &l));
+  LUC_TRY(luc__batch_scratch(ctx, input, LUC_INT32, 0, NULL, &info));
+  LUC_TRY(luc__cholesky(ctx, luc__matrices(l), l->data, (int32_t *)info->data));
+  if (check) LUC_TRY(luc__check_info(ctx, info, LUC_LA_CHOLESKY));
+  both[0] = luc_v_tensor(l);
+  if (upper) LUC_TRY(luc__held(ctx, luc__op1(ctx, LUC_OP_transpose, &l, both, 3), &l));
+  out[0] = luc_v_tensor(luc__retain(l));
+  out[1] = luc_v_tensor(luc__retain(info));
+  return LUC_OK;
 }
 
 luc_status luc__run_linalg_cholesky_ex(luc_context *ctx, luc_value *args, luc_value *out) {

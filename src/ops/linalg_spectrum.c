@@ -10,36 +10,29 @@
 
 /* ---- eigh ---- */
 
-/* eigh(A, UPLO) -> eigenvalues, eigenvectors (NULL: only the values) */
-static luc_status eigh(luc_context *ctx, luc_value *args, luc_tensor **values_out,
-                       luc_tensor **vectors_out) {
-  luc_tensor *a = args[0].as.tensor, *values = NULL, *vectors = NULL, *info = NULL;
+/* eigh(A, UPLO) -> eigenvalues, eigenvectors unless `only_values`, which are held */
+static luc_status eigh(luc_context *ctx, luc_value *args, bool only_values, luc_tensor **values,
+                       luc_tensor **vectors) {
+  luc_tensor *a = args[0].as.tensor, *info;
   const char *part = args[1].as.string;
-  luc_status status;
   LUC_TRY(luc__need_square_matrices(ctx, "A", a));
   bool upper = part[0] == 'U' || part[0] == 'u';
   LUC_CHECK(ctx, part[0] && !part[1] && (upper || part[0] == 'L' || part[0] == 'l'), LUC_ERR_VALUE,
             "Expected UPLO argument to be 'L' or 'U', but got '%s'", part);
-  LUC_GO(luc__duplicate(ctx, a, &vectors));
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, a, vectors), vectors));
   const luc_dtype real = luc__dtype_to_real(a->dtype);
-  LUC_GO(luc__batch_empty(ctx, a, real, 1, &a->sizes[a->ndim - 1], &values));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__eigh(ctx, luc__matrices(vectors), upper, vectors_out != NULL, vectors->data,
-                   values->data, (int32_t *)info->data));
-  LUC_GO(luc__check_info(ctx, info, LUC_LA_EIGEN));
-  *values_out = values;
-  values = NULL;
-  if (vectors_out) *vectors_out = vectors, vectors = NULL;
-done:
-  LUC_RELEASE(ctx, values, vectors, info);
-  return status;
+  LUC_TRY(luc__batch_scratch(ctx, a, real, 1, &a->sizes[a->ndim - 1], values));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_TRY(luc__eigh(ctx, luc__matrices(*vectors), upper, !only_values, (*vectors)->data,
+                    (*values)->data, (int32_t *)info->data));
+  return luc__check_info(ctx, info, LUC_LA_EIGEN);
 }
 
 luc_status luc__run_linalg_eigh(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *values = NULL, *vectors = NULL;
-  LUC_TRY(eigh(ctx, args, &values, &vectors));
-  out[0] = luc_v_tensor(values);
-  out[1] = luc_v_tensor(vectors);
+  luc_tensor *values, *vectors;
+  LUC_TRY(eigh(ctx, args, false, &values, &vectors));
+  out[0] = luc_v_tensor(luc__retain(values));
+  out[1] = luc_v_tensor(luc__retain(vectors));
   return LUC_OK;
 }
 
@@ -73,12 +66,12 @@ luc_status luc__grad_linalg_eigh(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_linalg_eigvalsh(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_formula f = luc__formula(ctx);
   if (!luc__wants_gradient(ctx, args[0].as.tensor)) {
-    luc_tensor *values = NULL;
-    f.status = eigh(ctx, args, &values, NULL);
-    return luc__f_result(&f, luc__f_own(&f, values), out);
+    luc_tensor *values, *scratch;
+    LUC_TRY(eigh(ctx, args, true, &values, &scratch));
+    return luc__result(ctx, out, values->dtype, values);
   }
+  luc_formula f = luc__formula(ctx);
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_linalg_eigh, LUC_ARGS(args[0], args[1])), out);
 }
 
@@ -99,47 +92,41 @@ static bool is_tall(int64_t m, int64_t n) {
   return n > 0 && m >= 2 * n;
 }
 
-/* svd(A, full_matrices) -> U, S, Vh; without `vectors` only S. Of tall A = Q R it is that of R, and
- * U is Q's product with R's: gesdd, for which rows are columns, takes twice as long. */
+/* svd(A, full_matrices) -> U, S, Vh, which are held; without `vectors` only S. Of tall A = Q R it
+ * is that of R, and U is Q's product with R's: gesdd, for which rows are columns, takes twice as
+ * long. */
 static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vectors,
                       luc_tensor **out) {
-  luc_tensor *a = NULL, *q = NULL, *u = NULL, *s = NULL, *vh = NULL, *info = NULL;
-  luc_status status;
+  luc_tensor *a, *q = NULL, *u = NULL, *s, *vh = NULL, *info;
   LUC_TRY(luc__need_matrices(ctx, "A", input));
   luc_dtype dtype = input->dtype;
   int64_t m = input->sizes[input->ndim - 2], n = input->sizes[input->ndim - 1];
   int64_t k = m < n ? m : n;
-  LUC_GO(luc__duplicate(ctx, input, &a));
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, input, &a), &a));
   if (!full && is_tall(m, n)) {
-    q = a, a = NULL, m = n;
-    LUC_GO(luc__batch_empty(ctx, q, dtype, 2, (int64_t[]){n, n}, &a));
-    LUC_GO(luc__qr(ctx, luc__matrices(q), false, q->data, vectors ? q->data : NULL, a->data));
+    q = a, m = n;
+    LUC_TRY(luc__batch_scratch(ctx, q, dtype, 2, (int64_t[]){n, n}, &a));
+    LUC_TRY(luc__qr(ctx, luc__matrices(q), false, q->data, vectors ? q->data : NULL, a->data));
   }
-  LUC_GO(luc__batch_empty(ctx, a, luc__dtype_to_real(dtype), 1, &k, &s));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_TRY(luc__batch_scratch(ctx, a, luc__dtype_to_real(dtype), 1, &k, &s));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &info));
   if (vectors) {
-    LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, full ? m : k}, &u));
-    LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){full ? n : k, n}, &vh));
+    LUC_TRY(luc__batch_scratch(ctx, a, dtype, 2, (int64_t[]){m, full ? m : k}, &u));
+    LUC_TRY(luc__batch_scratch(ctx, a, dtype, 2, (int64_t[]){full ? n : k, n}, &vh));
   }
-  LUC_GO(luc__svd(ctx, luc__matrices(a), full, a->data, u ? u->data : NULL, s->data,
-                  vh ? vh->data : NULL, (int32_t *)info->data));
-  LUC_GO(luc__check_info(ctx, info, LUC_LA_SINGULAR));
+  LUC_TRY(luc__svd(ctx, luc__matrices(a), full, a->data, u ? u->data : NULL, s->data,
+                   vh ? vh->data : NULL, (int32_t *)info->data));
+  LUC_TRY(luc__check_info(ctx, info, LUC_LA_SINGULAR));
   if (k == 0 && full && vectors) identities(m > 0 ? u : vh);
-  if (q && vectors)
-    LUC_GO(luc__binary(ctx, LUC_OP_matmul, q, u, &out[0]));
-  else
-    out[0] = u, u = NULL;
-  out[1] = s, out[2] = vh;
-  s = vh = NULL;
-done:
-  LUC_RELEASE(ctx, a, q, u, s, vh, info);
-  return status;
+  if (q && vectors) LUC_TRY(luc__held(ctx, luc__binary(ctx, LUC_OP_matmul, q, u, &u), &u));
+  out[0] = u, out[1] = s, out[2] = vh;
+  return LUC_OK;
 }
 
 luc_status luc__run_linalg_svd(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *parts[3] = {NULL};
+  luc_tensor *parts[3];
   LUC_TRY(svd(ctx, args[0].as.tensor, args[1].as.i != 0, true, parts));
-  for (int i = 0; i < 3; i++) out[i] = luc_v_tensor(parts[i]);
+  for (int i = 0; i < 3; i++) out[i] = luc_v_tensor(luc__retain(parts[i]));
   return LUC_OK;
 }
 
@@ -213,7 +200,7 @@ static luc_tensor *singular_values(luc_formula *f, luc_tensor *a) {
   luc_tensor *s, *vh, *parts[3] = {NULL};
   if (f->status == LUC_OK && !luc__wants_gradient(f->ctx, a)) {
     f->status = svd(f->ctx, a, false, false, parts);
-    return luc__f_own(f, parts[1]);
+    return parts[1];
   }
   thin(f, a, &s, &vh);
   return s;
@@ -294,7 +281,7 @@ luc_status luc__run_linalg_matrix_rank(luc_context *ctx, luc_value *args, luc_va
 /* R^-1 Q^H of all matrices, m >= n, or NULL where one's rank is not certain to be full: their
  * largest singular values are less than 1 / rtol times the least. */
 static luc_tensor *inverse_by_qr(luc_formula *f, luc_tensor *a, double rtol) {
-  luc_tensor *info = NULL, *b;
+  luc_tensor *info, *b;
   int64_t sizes[LUC_MAX_DIMS];
   if (f->status != LUC_OK) return NULL;
   const luc_matrices s = luc__matrices(a);
@@ -304,8 +291,8 @@ static luc_tensor *inverse_by_qr(luc_formula *f, luc_tensor *a, double rtol) {
   a = luc__f1(f, LUC_OP_contiguous, a);
   b = luc__f1(f, LUC_OP_clone, luc__f_expand(f, luc__f_identity(f, a, s.m), ndim, sizes));
   b = luc__f1(f, LUC_OP_contiguous, b);
-  if (f->status == LUC_OK) f->status = luc__batch_empty(f->ctx, a, LUC_INT32, 0, NULL, &info);
-  if (!luc__f_own(f, info)) return NULL;
+  if (f->status == LUC_OK) f->status = luc__batch_scratch(f->ctx, a, LUC_INT32, 0, NULL, &info);
+  if (f->status != LUC_OK) return NULL;
   f->status = luc__least_squares(f->ctx, s, s.m, 1 / fmax(rtol, default_limit(a)), a->data, b->data,
                                  (int32_t *)info->data);
   for (int64_t i = 0; f->status == LUC_OK && i < s.count; i++)
@@ -421,40 +408,33 @@ done:
 
 /* least_squares(A, B, rcond, values) of one batch -> X, rank, singular_values if `values` */
 luc_status luc__run_least_squares(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a = NULL, *b = NULL, *x = NULL, *rank = NULL, *values = NULL, *info = NULL;
-  luc_tensor *right = args[1].as.tensor;
-  luc_formula f = luc__formula(ctx);
-  luc_status status;
-  LUC_GO(luc__duplicate(ctx, args[0].as.tensor, &a));
+  luc_tensor *a, *b, *x, *rank, *values, *info, *right = args[1].as.tensor;
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, args[0].as.tensor, &a), &a));
   luc_matrices s = luc__matrices(a);
   int64_t k = right->sizes[right->ndim - 1], least = s.m < s.n ? s.m : s.n;
   if (s.m < s.n) { /* room for X below B */
     luc_value pad = luc_v_ints((int64_t[]){0, 0, 0, s.n - s.m}, 4);
-    right = luc__f_call(&f, LUC_OP_constant_pad_nd, LUC_ARGS(luc_v_tensor(right), pad));
-    LUC_GO(f.status);
+    luc_value wide = luc_v_tensor(right);
+    LUC_TRY(
+        luc__held(ctx, luc__op1(ctx, LUC_OP_constant_pad_nd, &right, LUC_ARGS(wide, pad)), &right));
   }
-  LUC_GO(luc__duplicate(ctx, right, &b));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT64, 0, NULL, &rank));
-  LUC_GO(luc__batch_empty(ctx, a, luc__dtype_to_real(s.dtype), 1, &least, &values));
-  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_TRY(luc__held(ctx, luc__duplicate(ctx, right, &b), &b));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT64, 0, NULL, &rank));
+  LUC_TRY(luc__batch_scratch(ctx, a, luc__dtype_to_real(s.dtype), 1, &least, &values));
+  LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &info));
   bool solved = false;
   if (!args[3].as.i && s.m >= s.n && s.n > 0 && k > 0)
-    LUC_GO(solve_full_rank(ctx, s, k, luc_as_double(&args[2]), a, b, rank, info, &solved));
+    LUC_TRY(solve_full_rank(ctx, s, k, luc_as_double(&args[2]), a, b, rank, info, &solved));
   if (!solved)
-    LUC_GO(luc__lstsq(ctx, s, k, luc_as_double(&args[2]), a->data, b->data, values->data,
-                      (int64_t *)rank->data, (int32_t *)info->data));
-  LUC_GO(luc__check_info(ctx, info, LUC_LA_SINGULAR));
+    LUC_TRY(luc__lstsq(ctx, s, k, luc_as_double(&args[2]), a->data, b->data, values->data,
+                       (int64_t *)rank->data, (int32_t *)info->data));
+  LUC_TRY(luc__check_info(ctx, info, LUC_LA_SINGULAR));
+  luc_formula f = luc__formula(ctx);
   x = luc__f1(&f, LUC_OP_clone, luc__f_narrow(&f, b, -2, 0, s.n));
-  if (f.status == LUC_OK && least == 0) x = luc__f1(&f, LUC_OP_zeros_like, x);
-  LUC_GO(f.status);
-  out[0] = luc_v_tensor(luc__retain(x));
-  out[1] = luc_v_tensor(rank);
-  out[2] = luc_v_tensor(values);
-  rank = values = NULL;
-done:
-  luc__f_end(&f, NULL, NULL);
-  LUC_RELEASE(ctx, a, b, rank, values, info);
-  return status;
+  if (least == 0) x = luc__f1(&f, LUC_OP_zeros_like, x);
+  out[1] = luc_v_tensor(luc__retain(rank));
+  out[2] = luc_v_tensor(luc__retain(values));
+  return luc__f_result(&f, x, out);
 }
 
 /* X = pinv(A) B */
