@@ -49,8 +49,7 @@ static luc_status scan_complex(luc_context *ctx, luc_scan *s, luc_tensor *t, int
 /* Scans t into out[0], of `result` dtype, and positions into out[1] for extremes. */
 static luc_status scan(luc_context *ctx, luc_scan *s, luc_tensor *t, int64_t dim, luc_dtype result,
                        luc_value *out) {
-  luc_tensor *at = NULL, *in = NULL, *y = NULL;
-  luc_status status;
+  luc_tensor *at = NULL, *in, *y;
   if (luc__dtype_is_complex(result)) return scan_complex(ctx, s, t, dim, result, out);
   s->dtype = native(result);
   LUC_TRY(describe(ctx, t, dim, s));
@@ -59,13 +58,10 @@ static luc_status scan(luc_context *ctx, luc_scan *s, luc_tensor *t, int64_t dim
     if (small) s->dtype = LUC_INT32;
     LUC_TRY(luc__out(ctx, &out[1], LUC_INT64, t->ndim, t->sizes, &at));
   }
-  LUC_GO(luc__contiguous_as(ctx, t, s->dtype, &in));
-  LUC_GO(luc__tensor_empty_like(ctx, t, s->dtype, &y));
+  LUC_TRY(luc__as_dense(ctx, t, s->dtype, &in));
+  LUC_TRY(luc__scratch_like(ctx, t, s->dtype, &y));
   luc__scan(ctx, s, in->data, y->data, at ? (int64_t *)(void *)at->data : NULL);
-  status = luc__deliver(ctx, &out[0], result, &y);
-done:
-  LUC_RELEASE(ctx, y, in);
-  return status;
+  return luc__result(ctx, &out[0], result, y);
 }
 
 /* (input, dim, dtype) */
@@ -111,19 +107,14 @@ luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_cumprod_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_PROD};
-  luc_tensor *t = args[1].as.tensor, *g = NULL, *x = NULL, *dx = NULL, *y;
-  luc_status status;
+  luc_tensor *t = args[1].as.tensor, *g, *x, *dx;
   s.dtype = native(t->dtype);
   LUC_TRY(describe(ctx, t, args[2].as.i, &s));
-  LUC_TRY(luc__out(ctx, &out[0], t->dtype, t->ndim, t->sizes, &y));
-  LUC_GO(luc__contiguous_as(ctx, args[0].as.tensor, s.dtype, &g));
-  LUC_GO(luc__contiguous_as(ctx, t, s.dtype, &x));
-  LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &dx));
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, s.dtype, &g));
+  LUC_TRY(luc__as_dense(ctx, t, s.dtype, &x));
+  LUC_TRY(luc__scratch_like(ctx, t, s.dtype, &dx));
   luc__cumprod_backward(ctx, &s, g->data, x->data, dx->data);
-  status = luc__copy(ctx, y, dx);
-done:
-  LUC_RELEASE(ctx, dx, x, g);
-  return status;
+  return luc__result(ctx, &out[0], t->dtype, dx);
 }
 
 luc_status luc__run_logcumsumexp(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -144,18 +135,13 @@ luc_status luc__grad_logcumsumexp(luc_context *ctx, luc_backward *b) {
 /* logcumsumexp_shares(v, input, sums, dim, back): see luc__logcumsumexp_shares */
 luc_status luc__run_logcumsumexp_shares(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_LOGSUMEXP, .reverse = args[4].as.i != 0};
-  luc_tensor *t = args[1].as.tensor, *in[3] = {NULL}, *y = NULL;
-  luc_status status;
+  luc_tensor *t = args[1].as.tensor, *in[3], *y;
   s.dtype = native(t->dtype);
   LUC_TRY(describe(ctx, t, args[3].as.i, &s));
-  for (int i = 0; i < 3; i++) LUC_GO(luc__contiguous_as(ctx, args[i].as.tensor, s.dtype, &in[i]));
-  LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &y));
+  for (int i = 0; i < 3; i++) LUC_TRY(luc__as_dense(ctx, args[i].as.tensor, s.dtype, &in[i]));
+  LUC_TRY(luc__scratch_like(ctx, t, s.dtype, &y));
   luc__logcumsumexp_shares(ctx, &s, in[0]->data, in[1]->data, in[2]->data, y->data);
-  status = luc__deliver(ctx, out, t->dtype, &y);
-done:
-  luc_tensor_release(ctx, y);
-  for (int i = 0; i < 3; i++) luc_tensor_release(ctx, in[i]);
-  return status;
+  return luc__result(ctx, out, t->dtype, y);
 }
 
 /* The sum of g y is one of v by the shares that go the other way; exp(x_k - sums_i) grows with x

@@ -28,17 +28,13 @@ static luc_status sort_along(luc_context *ctx, luc_sort_job *job, luc_tensor *t,
     if (i != d || keepdim) sizes[ndim++] = i == d ? kept : t->sizes[i];
   }
   if (t->ndim > 0) job->n = t->sizes[d];
-  LUC_TRY(luc__contiguous_as(ctx, t, job->dtype, &x));
-  luc_status status = LUC_OK;
-  if (values) LUC_GO(luc__out(ctx, values, job->dtype, ndim, sizes, &y));
-  if (indices) LUC_GO(luc__out(ctx, indices, LUC_INT64, ndim, sizes, &at));
+  LUC_TRY(luc__as_dense(ctx, t, job->dtype, &x));
+  if (values) LUC_TRY(luc__out(ctx, values, job->dtype, ndim, sizes, &y));
+  if (indices) LUC_TRY(luc__out(ctx, indices, LUC_INT64, ndim, sizes, &at));
   job->x = x->data;
   job->values = y ? y->data : NULL;
   job->indices = at ? (int64_t *)(void *)at->data : NULL;
-  status = luc__sort(ctx, job);
-done:
-  luc_tensor_release(ctx, x);
-  return status;
+  return luc__sort(ctx, job);
 }
 
 static luc_status sort(luc_context *ctx, luc_tensor *t, int64_t dim, bool descending,
@@ -140,19 +136,17 @@ LUC_RUN_BY(nanmedian, median_of_all, LUC_OP_nanmedian_dim)
 
 static luc_status index_tensor(luc_context *ctx, int ndim, const int64_t *sizes, int64_t **data,
                                luc_tensor **out) {
-  LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, ndim, sizes, out));
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, ndim, sizes, out));
   *data = (int64_t *)(void *)(*out)->data;
   return LUC_OK;
 }
 
-/* The first `n` of a flat tensor, in a tensor of their own. */
+/* The first `n` of a flat tensor, in a tensor of their own, which is held. */
 static luc_status shortened(luc_context *ctx, luc_tensor *t, int64_t n, luc_tensor **out) {
   int64_t one = 1;
   luc_tensor *part;
-  LUC_TRY(luc__tensor_view(ctx, t, 1, &n, &one, t->offset, &part));
-  luc_status status = luc__duplicate(ctx, part, out);
-  luc_tensor_release(ctx, part);
-  return status;
+  LUC_TRY(luc__held(ctx, luc__tensor_view(ctx, t, 1, &n, &one, t->offset, &part), &part));
+  return luc__held(ctx, luc__duplicate(ctx, part, out), out);
 }
 
 static void gather_values(const luc_tensor *x, const int64_t *at, luc_tensor *y) {
@@ -163,23 +157,20 @@ static void gather_values(const luc_tensor *x, const int64_t *at, luc_tensor *y)
 
 /* The smallest and the largest of integers; 0 and -1 of nothing. */
 static luc_status extremes(luc_context *ctx, luc_tensor *x, int64_t *low, int64_t *high) {
-  luc_tensor *least = NULL, *most = NULL, *a = NULL, *b = NULL;
-  luc_status status = LUC_OK;
+  luc_tensor *least, *most, *a, *b;
   *low = 0;
   *high = -1;
   if (x->numel == 0) return LUC_OK;
-  LUC_GO(luc__op1(ctx, LUC_OP_amin, &least, LUC_ARGS(luc_v_tensor(x))));
-  LUC_GO(luc__op1(ctx, LUC_OP_amax, &most, LUC_ARGS(luc_v_tensor(x))));
-  LUC_GO(luc__contiguous_as(ctx, least, LUC_INT64, &a));
-  LUC_GO(luc__contiguous_as(ctx, most, LUC_INT64, &b));
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_amin, x, &least), &least));
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_amax, x, &most), &most));
+  LUC_TRY(luc__as_dense(ctx, least, LUC_INT64, &a));
+  LUC_TRY(luc__as_dense(ctx, most, LUC_INT64, &b));
   *low = *(const int64_t *)(void *)a->data;
   *high = *(const int64_t *)(void *)b->data;
-done:
-  LUC_RELEASE(ctx, least, most, a, b);
-  return status;
+  return LUC_OK;
 }
 
-/* What unique makes besides values: NULL where it was not asked for. */
+/* What unique makes besides values, held: NULL where it was not asked for. */
 typedef struct distinct_parts {
   luc_tensor *inverse, *counts;
   int64_t *which, *often;
@@ -192,70 +183,62 @@ static luc_status new_parts(luc_context *ctx, int ndim, const int64_t *sizes, in
   return flags[1].as.i ? index_tensor(ctx, 1, &room, &p->often, &p->counts) : LUC_OK;
 }
 
-static luc_status give_parts(luc_context *ctx, luc_status status, distinct_parts *p, int64_t found,
-                             luc_value *out) {
+static luc_status give_parts(luc_context *ctx, luc_tensor *values, const distinct_parts *p,
+                             int64_t found, luc_value *out) {
   luc_tensor *counts = NULL;
-  if (status == LUC_OK && p->counts) status = shortened(ctx, p->counts, found, &counts);
-  if (status == LUC_OK && p->inverse) out[1] = luc_v_tensor(luc__retain(p->inverse));
-  if (status == LUC_OK && counts) out[2] = luc_v_tensor(counts);
-  LUC_RELEASE(ctx, p->inverse, p->counts);
-  return status;
+  if (p->counts) LUC_TRY(shortened(ctx, p->counts, found, &counts));
+  out[0] = luc_v_tensor(luc__retain(values));
+  if (p->inverse) out[1] = luc_v_tensor(luc__retain(p->inverse));
+  if (counts) out[2] = luc_v_tensor(luc__retain(counts));
+  return LUC_OK;
 }
 
 /* By a table of those met or by sorting. flags: whether inverse and counts are wanted. */
 static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *flags,
                            luc_value *out) {
-  luc_tensor *x = NULL, *order = NULL, *sorted = NULL, *firsts = NULL, *y;
+  luc_tensor *x, *order, *sorted = NULL, *firsts, *y;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
   luc_dtype dtype = t->dtype;
   int64_t *at = NULL, *first, room = t->numel + 1, n = t->numel, found = 0;
-  luc_status status;
-  LUC_GO(luc__contiguous_as(ctx, t, dtype, &x));
-  LUC_GO(index_tensor(ctx, 1, &room, &first, &firsts));
-  LUC_GO(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
-  LUC_GO(luc__distinct_few(ctx, dtype, x->data, n, first, parts.which, parts.often, &found));
+  LUC_TRY(luc__as_dense(ctx, t, dtype, &x));
+  LUC_TRY(index_tensor(ctx, 1, &room, &first, &firsts));
+  LUC_TRY(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
+  LUC_TRY(luc__distinct_few(ctx, dtype, x->data, n, first, parts.which, parts.often, &found));
   if (found == 0) {
-    if (parts.which) LUC_GO(index_tensor(ctx, 1, &n, &at, &order));
-    LUC_GO(luc__tensor_empty(ctx, dtype, 1, &n, &sorted));
+    if (parts.which) LUC_TRY(index_tensor(ctx, 1, &n, &at, &order));
+    LUC_TRY(luc__scratch(ctx, dtype, 1, &n, &sorted));
     luc_sort_job job = {.dtype = dtype, .outer = 1, .n = n, .inner = 1, .keep = n, .x = x->data};
     job.values = sorted->data;
     job.indices = at;
-    LUC_GO(luc__sort(ctx, &job));
+    LUC_TRY(luc__sort(ctx, &job));
     found = luc__distinct(ctx, dtype, sorted->data, n, at, first, parts.which, parts.often);
   }
-  LUC_GO(luc__tensor_empty(ctx, dtype, 1, &found, &y));
-  out[0] = luc_v_tensor(y);
+  LUC_TRY(luc__scratch(ctx, dtype, 1, &found, &y));
   gather_values(sorted ? sorted : x, first, y);
-done:
-  LUC_RELEASE(ctx, order, sorted, firsts, x);
-  return give_parts(ctx, status, &parts, found, out);
+  return give_parts(ctx, y, &parts, found, out);
 }
 
 /* Integers near each other (*done), without sorting. */
 static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value *flags, bool *done,
                                 luc_value *out) {
-  luc_tensor *x = NULL, *table = NULL, *values = NULL, *y = NULL;
+  luc_tensor *x, *table, *values, *y;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
   luc_dtype dtype = t->dtype;
   int64_t low, high, *marks, *value, n = t->numel, found = 0;
-  luc_status status;
-  LUC_GO(extremes(ctx, t, &low, &high));
+  LUC_TRY(extremes(ctx, t, &low, &high));
   uint64_t apart = (uint64_t)high - (uint64_t)low;
   *done = n > 0 && apart / 4 < (uint64_t)n;
-  if (!*done) goto done;
+  if (!*done) return LUC_OK;
   int64_t range = (int64_t)apart + 1, room = (range < n ? range : n) + 1;
-  LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
+  LUC_TRY(luc__as_dense(ctx, t, LUC_INT64, &x));
   const int64_t *v = (const int64_t *)(void *)x->data;
-  LUC_GO(index_tensor(ctx, 1, &range, &marks, &table));
-  LUC_GO(index_tensor(ctx, 1, &room, &value, &values));
-  LUC_GO(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
+  LUC_TRY(index_tensor(ctx, 1, &range, &marks, &table));
+  LUC_TRY(index_tensor(ctx, 1, &room, &value, &values));
+  LUC_TRY(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
   found = luc__distinct_near(v, n, low, range, marks, value, parts.which, parts.often);
-  LUC_GO(shortened(ctx, values, found, &y));
-  LUC_GO(luc__contiguous_as(ctx, y, dtype, &out[0].as.tensor));
-  out[0] = luc_v_tensor(out[0].as.tensor);
-done:
-  LUC_RELEASE(ctx, y, values, table, x);
-  return give_parts(ctx, status, &parts, found, out);
+  LUC_TRY(shortened(ctx, values, found, &y));
+  LUC_TRY(luc__as_dense(ctx, y, dtype, &y));
+  return give_parts(ctx, y, &parts, found, out);
 }
 
 /* Are there parts along dimension d, or is that alone what is empty? */
@@ -272,10 +255,9 @@ static luc_status check_parts(luc_context *ctx, const luc_tensor *t, int d) {
 /* The distinct ones of t's parts along dim, which is moved to the front for that. */
 static luc_status distinct_along(luc_context *ctx, luc_tensor *t, int64_t dim, bool sorted,
                                  const luc_value *flags, luc_value *out) {
-  luc_tensor *moved = NULL, *x = NULL, *firsts = NULL, *kept = NULL, *y;
+  luc_tensor *moved, *x, *firsts, *kept, *y;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
   int64_t *first, found = 0, order[LUC_MAX_DIMS];
-  luc_status status;
   int d, k = 0;
   LUC_TRY(luc__dim_wrap(ctx, dim, t->ndim, &d));
   LUC_TRY(check_parts(ctx, t, d));
@@ -283,33 +265,31 @@ static luc_status distinct_along(luc_context *ctx, luc_tensor *t, int64_t dim, b
   order[k++] = d;
   for (int i = 0; i < t->ndim; i++)
     if (i != d) order[k++] = i;
-  LUC_GO(luc__op1(ctx, LUC_OP_permute, &moved, LUC_ARGS(luc_v_tensor(t), luc_v_ints(order, k))));
-  LUC_GO(luc__contiguous_as(ctx, moved, t->dtype, &x));
-  LUC_GO(index_tensor(ctx, 1, &n, &first, &firsts));
-  LUC_GO(new_parts(ctx, 1, &n, n, flags, &parts));
+  luc_value turned = luc_v_ints(order, k);
+  luc_status made = luc__op1(ctx, LUC_OP_permute, &moved, LUC_ARGS(luc_v_tensor(t), turned));
+  LUC_TRY(luc__held(ctx, made, &moved));
+  LUC_TRY(luc__as_dense(ctx, moved, t->dtype, &x));
+  LUC_TRY(index_tensor(ctx, 1, &n, &first, &firsts));
+  LUC_TRY(new_parts(ctx, 1, &n, n, flags, &parts));
   if (n > 0)
-    LUC_GO(luc__distinct_rows(ctx, t->dtype, x->data, n, x->numel / n, sorted, first, parts.which,
-                              parts.often, &found));
-  LUC_GO(shortened(ctx, firsts, found, &kept));
-  LUC_GO(luc__op1(ctx, LUC_OP_index_select, &y,
-                  LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_tensor(kept))));
-  out[0] = luc_v_tensor(y);
-done:
-  LUC_RELEASE(ctx, kept, firsts, x, moved);
-  return give_parts(ctx, status, &parts, found, out);
+    LUC_TRY(luc__distinct_rows(ctx, t->dtype, x->data, n, x->numel / n, sorted, first, parts.which,
+                               parts.often, &found));
+  LUC_TRY(shortened(ctx, firsts, found, &kept));
+  made = luc__op1(ctx, LUC_OP_index_select, &y,
+                  LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_tensor(kept)));
+  LUC_TRY(luc__held(ctx, made, &y));
+  return give_parts(ctx, y, &parts, found, out);
 }
 
 /* Of bools alone, which need not all be looked at. */
 static luc_status distinct_bools(luc_context *ctx, luc_tensor *t, luc_value *out) {
   luc_tensor *x, *y;
-  LUC_TRY(luc__contiguous_as(ctx, t, LUC_BOOL, &x));
+  LUC_TRY(luc__as_dense(ctx, t, LUC_BOOL, &x));
   const bool has_true = memchr(x->data, true, (size_t)x->numel) != NULL;
   int64_t found = has_true + (memchr(x->data, false, (size_t)x->numel) != NULL);
-  luc_tensor_release(ctx, x);
-  LUC_TRY(luc__tensor_empty(ctx, LUC_BOOL, 1, &found, &y));
+  LUC_TRY(luc__scratch(ctx, LUC_BOOL, 1, &found, &y));
   for (int64_t i = 0; i < found; i++) ((bool *)y->data)[i] = has_true && i == found - 1;
-  *out = luc_v_tensor(y);
-  return LUC_OK;
+  return luc__result(ctx, out, LUC_BOOL, y);
 }
 
 luc_status luc__run_unique(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -331,12 +311,12 @@ static luc_status take_runs(luc_context *ctx, luc_tensor *t, const luc_runs *run
   if (flags[0].as.i) {
     luc_tensor *which;
     LUC_TRY(index_tensor(ctx, t->ndim, t->sizes, &inverse, &which));
-    out[1] = luc_v_tensor(which);
+    out[1] = luc_v_tensor(luc__retain(which));
   }
   if (flags[1].as.i) {
     luc_tensor *often;
     LUC_TRY(index_tensor(ctx, 1, &count, &lengths, &often));
-    out[2] = luc_v_tensor(often);
+    out[2] = luc_v_tensor(luc__retain(often));
   }
   luc__runs_take(ctx, runs, values->data, inverse, lengths);
   return LUC_OK;
@@ -346,13 +326,10 @@ luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_va
   luc_tensor *t = args[0].as.tensor, *x;
   luc_runs runs;
   if (!luc_is_none(&args[3])) return distinct_along(ctx, t, args[3].as.i, false, &args[1], out);
-  LUC_TRY(luc__contiguous_as(ctx, t, t->dtype, &x));
-  luc_status status = luc__runs_begin(ctx, t->dtype, x->data, x->numel, &runs);
-  if (status == LUC_OK) {
-    status = take_runs(ctx, t, &runs, &args[1], out);
-    luc__runs_end(ctx, &runs);
-  }
-  luc_tensor_release(ctx, x);
+  LUC_TRY(luc__as_dense(ctx, t, t->dtype, &x));
+  LUC_TRY(luc__runs_begin(ctx, t->dtype, x->data, x->numel, &runs));
+  luc_status status = take_runs(ctx, t, &runs, &args[1], out);
+  luc__runs_end(ctx, &runs);
   return status;
 }
 
@@ -360,17 +337,15 @@ luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_va
 
 static luc_status search(luc_context *ctx, luc_tensor *bounds, const luc_value *value, bool narrow,
                          bool right, luc_value *out) {
-  luc_tensor *v = NULL, *b = NULL, *y = NULL, *given = luc_as_tensor(value);
+  luc_tensor *v, *b, *y, *given = luc_as_tensor(value);
   luc_value both[2] = {luc_v_tensor(bounds), *value};
   luc_dtype dtype = luc__result_dtype(ctx, both, 2);
-  luc_status status;
-  if (given) {
-    LUC_GO(luc__contiguous_as(ctx, given, dtype, &v));
-  } else {
-    LUC_GO(luc__tensor_scalar(ctx, luc_as_scalar(value), dtype, &v));
-  }
-  LUC_GO(luc__contiguous_as(ctx, bounds, dtype, &b));
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, v->ndim, v->sizes, &y));
+  if (given)
+    LUC_TRY(luc__as_dense(ctx, given, dtype, &v));
+  else
+    LUC_TRY(luc__held(ctx, luc__tensor_scalar(ctx, luc_as_scalar(value), dtype, &v), &v));
+  LUC_TRY(luc__as_dense(ctx, bounds, dtype, &b));
+  LUC_TRY(luc__scratch_like(ctx, v, LUC_INT64, &y));
   luc_search_job job = {.dtype = dtype,
                         .bounds = b->data,
                         .values = v->data,
@@ -380,16 +355,13 @@ static luc_status search(luc_context *ctx, luc_tensor *bounds, const luc_value *
                         .first = ctx->first,
                         .right = right,
                         .out = (int64_t *)(void *)y->data};
-  LUC_GO(luc__search(ctx, &job));
-  status = luc__deliver(ctx, out, narrow ? LUC_INT32 : LUC_INT64, &y);
-done:
-  LUC_RELEASE(ctx, y, b, v);
-  return status;
+  LUC_TRY(luc__search(ctx, &job));
+  return luc__result(ctx, out, narrow ? LUC_INT32 : LUC_INT64, y);
 }
 
 /* searchsorted(sorted_sequence, input, out_int32, right, side, sorter) */
 luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *bounds = args[0].as.tensor, *v = luc_as_tensor(&args[1]), *sorted = NULL;
+  luc_tensor *bounds = args[0].as.tensor, *v = luc_as_tensor(&args[1]);
   luc_tensor *sorter = luc_as_tensor(&args[5]);
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
   bool fits = bounds->ndim == 1 || (v && v->ndim == bounds->ndim && bounds->ndim > 0);
@@ -414,12 +386,11 @@ luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *o
               "sorter must have the size of sorted_sequence (sorted_sequence %s, "
               "sorter %s)",
               luc__tensor_shape_text(a, bounds), luc__tensor_shape_text(b, sorter));
-    LUC_TRY(luc__op1(ctx, LUC_OP_gather, &sorted, LUC_ARGS(args[0], luc_v_int(-1), args[5])));
-    bounds = sorted;
+    luc_value last = luc_v_int(-1);
+    luc_status made = luc__op1(ctx, LUC_OP_gather, &bounds, LUC_ARGS(args[0], last, args[5]));
+    LUC_TRY(luc__held(ctx, made, &bounds));
   }
-  luc_status status = search(ctx, bounds, &args[1], args[2].as.i, right, out);
-  luc_tensor_release(ctx, sorted);
-  return status;
+  return search(ctx, bounds, &args[1], args[2].as.i, right, out);
 }
 
 /* bucketize(input, boundaries, out_int32, right) */
@@ -447,23 +418,17 @@ static luc_status check_bincount(luc_context *ctx, const luc_tensor *t, const lu
 }
 
 luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *weights = luc_as_tensor(&args[1]), *x = NULL, *w = NULL, *y;
+  luc_tensor *t = args[0].as.tensor, *weights = luc_as_tensor(&args[1]), *x, *w = NULL, *y;
   int64_t bins = args[2].as.i, low, high;
-  luc_status status;
   LUC_TRY(check_bincount(ctx, t, weights, bins));
   if (t->numel == 0) weights = NULL; /* as in PyTorch, counts */
-  LUC_GO(luc__contiguous_as(ctx, t, t->dtype, &x));
-  LUC_GO(extremes(ctx, x, &low, &high));
-  if (low < 0)
-    LUC_GO(luc__fail(ctx, LUC_ERR_VALUE, "input must not be negative (got %lld)", (long long)low));
+  LUC_TRY(luc__as_dense(ctx, t, t->dtype, &x));
+  LUC_TRY(extremes(ctx, x, &low, &high));
+  LUC_CHECK(ctx, low >= 0, LUC_ERR_VALUE, "input must not be negative (got %lld)", (long long)low);
   if (high >= bins) bins = high < INT64_MAX ? high + 1 : high;
   const bool single = weights && weights->dtype == LUC_FLOAT32;
   const luc_dtype sums = single ? LUC_FLOAT32 : weights ? LUC_FLOAT64 : LUC_INT64;
-  if (weights) LUC_GO(luc__contiguous_as(ctx, weights, sums, &w));
-  LUC_GO(luc__out(ctx, out, sums, 1, &bins, &y));
-  status =
-      luc__bincount(ctx, x->dtype, x->data, x->numel, w ? w->data : NULL, single, bins, y->data);
-done:
-  LUC_RELEASE(ctx, w, x);
-  return status;
+  LUC_TRY(luc__as_dense(ctx, weights, sums, &w));
+  LUC_TRY(luc__out(ctx, out, sums, 1, &bins, &y));
+  return luc__bincount(ctx, x->dtype, x->data, x->numel, w ? w->data : NULL, single, bins, y->data);
 }
