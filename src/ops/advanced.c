@@ -326,12 +326,9 @@ luc_status luc__grad_index_put(luc_context *ctx, luc_backward *b) {
   } else if (luc__needs(b, 0)) {
     luc_tensor *zero;
     luc_scalar s = {LUC_SCALAR_INT, {.i = 0}};
-    LUC_TRY(luc__tensor_scalar(ctx, s, b->gout[0]->dtype, &zero));
-    luc_status status =
-        luc__op1(ctx, LUC_OP_index_put, &b->gin[0],
-                 LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_tensor(zero)));
-    luc_tensor_release(ctx, zero);
-    LUC_TRY(status);
+    LUC_TRY(luc__held(ctx, luc__tensor_scalar(ctx, s, b->gout[0]->dtype, &zero), &zero));
+    LUC_TRY(luc__op1(ctx, LUC_OP_index_put, &b->gin[0],
+                     LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_tensor(zero))));
   }
   return luc__needs(b, 2) ? values_gradient(ctx, b) : LUC_OK;
 }

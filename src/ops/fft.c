@@ -19,29 +19,23 @@ static luc_fft describe(const luc_tensor *t, luc_fft_kind kind, const luc_value 
   return (luc_fft){kind, dtype, t->ndim, sizes, dims->n, held, scale};
 }
 
-/* A new tensor: the transform of a contiguous copy of t. */
+/* A new tensor, held: the transform of t as contiguous memory. */
 static luc_status transformed(luc_context *ctx, luc_tensor *t, const luc_fft *f, luc_dtype dtype,
                               const int64_t *sizes, luc_tensor **out) {
-  luc_tensor *in = NULL, *r = NULL;
-  luc_status status;
-  LUC_GO(luc__to_contiguous(ctx, t, &in));
-  LUC_GO(luc__tensor_empty(ctx, dtype, t->ndim, sizes, &r));
-  LUC_GO(luc__fft(ctx, f, in->data, r->data));
-  *out = r;
-  r = NULL;
-done:
-  LUC_RELEASE(ctx, in, r);
-  return status;
+  luc_tensor *in;
+  LUC_TRY(luc__as_dense(ctx, t, t->dtype, &in));
+  LUC_TRY(luc__scratch(ctx, dtype, t->ndim, sizes, out));
+  return luc__fft(ctx, f, in->data, (*out)->data);
 }
 
 /* fft_complex(input, dim, scale, forward) */
 luc_status luc__run_fft_complex(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  luc_tensor *t = args[0].as.tensor, *r;
   int dims[LUC_MAX_DIMS];
   luc_fft_kind kind = args[3].as.i ? LUC_FFT_FORWARD : LUC_FFT_INVERSE;
   luc_fft f = describe(t, kind, &args[1], t->sizes, luc_as_double(&args[2]), dims);
-  luc_status status = transformed(ctx, t, &f, t->dtype, t->sizes, &r);
-  return luc__give(ctx, status, out, r);
+  LUC_TRY(transformed(ctx, t, &f, t->dtype, t->sizes, &r));
+  return luc__result(ctx, out, r->dtype, r);
 }
 
 luc_status luc__grad_fft_complex(luc_context *ctx, luc_backward *b) {
@@ -54,7 +48,7 @@ luc_status luc__grad_fft_complex(luc_context *ctx, luc_backward *b) {
 
 /* fft_real(input, dim, scale, whole): of the last dim only the frequencies 0 to n / 2, or all. */
 luc_status luc__run_fft_real(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  luc_tensor *t = args[0].as.tensor, *r;
   int dims[LUC_MAX_DIMS];
   int64_t sizes[LUC_MAX_DIMS];
   luc_fft_kind kind = args[3].as.i ? LUC_FFT_WHOLE : LUC_FFT_REAL;
@@ -63,8 +57,8 @@ luc_status luc__run_fft_real(luc_context *ctx, luc_value *args, luc_value *out) 
   int last = dims[f.count - 1];
   if (!args[3].as.i) sizes[last] = sizes[last] / 2 + 1;
   luc_dtype dtype = luc__dtype_to_complex(t->dtype);
-  luc_status status = transformed(ctx, t, &f, dtype, sizes, &r);
-  return luc__give(ctx, status, out, r);
+  LUC_TRY(transformed(ctx, t, &f, dtype, sizes, &r));
+  return luc__result(ctx, out, dtype, r);
 }
 
 /* fft_back(input, dim, scale, n): the real numbers, n along the last dim, whose frequencies are
@@ -87,7 +81,7 @@ luc_status luc__run_fft_back(luc_context *ctx, luc_value *args, luc_value *out) 
     luc_fft f = describe(t, LUC_FFT_BACK, &along, sizes, luc_as_double(&args[2]), dims);
     formula.status = transformed(ctx, t, &f, f.dtype, sizes, &r);
   }
-  return luc__give(ctx, luc__f_end(&formula, NULL, NULL), out, r);
+  return luc__f_result(&formula, r, out);
 }
 
 /* t [.., n / 2 + 1, ..] times `factor` where a frequency along dim stands for its mirror image too:

@@ -192,15 +192,14 @@ luc_status luc__run_join(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_join(ctx, &args[0], args[1].as.i, &dim, &first, &dtype));
   memcpy(sizes, first->sizes, sizeof sizes);
   sizes[dim] = starts[n];
-  LUC_TRY(luc__tensor_empty(ctx, dtype, first->ndim, sizes, &r));
+  LUC_TRY(luc__scratch(ctx, dtype, first->ndim, sizes, &r));
   if (all_channels_last(&args[0])) luc__lay_channels_last(r);
-  luc_status status = LUC_OK;
   bool done = r->numel == 0 || put_blocks(ctx, r, &args[0], dim, starts);
-  for (int i = 0; i < n && !done && status == LUC_OK; i++) {
+  for (int i = 0; i < n && !done; i++) {
     luc_tensor *t = args[0].as.tensors[i];
-    if (t->numel) status = put_part(ctx, r, t, dim, starts[i]);
+    if (t->numel) LUC_TRY(put_part(ctx, r, t, dim, starts[i]));
   }
-  return luc__give(ctx, status, out, r);
+  return luc__result(ctx, out, dtype, r);
 }
 
 luc_status luc__grad_join(luc_context *ctx, luc_backward *b) {
@@ -263,18 +262,17 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
   }
   for (int d = 0; d < first->ndim; d++) sizes[d + (d >= dim)] = first->sizes[d];
   sizes[dim] = n;
-  LUC_TRY(luc__tensor_empty(ctx, dtype, first->ndim + 1, sizes, &r));
-  luc_status status = LUC_OK;
+  LUC_TRY(luc__scratch(ctx, dtype, first->ndim + 1, sizes, &r));
   sizes[dim] = 1;
   bool done = r->numel == 0 || put_blocks(ctx, r, &args[0], dim, NULL);
-  for (int i = 0; i < n && !done && status == LUC_OK; i++) {
+  for (int i = 0; i < n && !done; i++) {
     luc_tensor *flat;
-    status = luc__reshape(ctx, list[i], r->ndim, sizes, &flat);
-    if (status != LUC_OK) break;
-    status = put_part(ctx, r, flat, dim, i);
+    LUC_TRY(luc__reshape(ctx, list[i], r->ndim, sizes, &flat));
+    luc_status status = put_part(ctx, r, flat, dim, i);
     luc_tensor_release(ctx, flat);
+    LUC_TRY(status);
   }
-  return luc__give(ctx, status, out, r);
+  return luc__result(ctx, out, dtype, r);
 }
 
 luc_status luc__grad_stack(luc_context *ctx, luc_backward *b) {

@@ -262,19 +262,18 @@ static luc_status add_strided(luc_context *ctx, luc_tensor *r, luc_tensor *g,
 /* grad, size, stride, offset: zeros of `size`, plus grad at the elements of a view with stride and
  * offset. */
 luc_status luc__run_strided_add(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *g = args[0].as.tensor, *r, *view = NULL;
-  const int64_t *strides = args[2].as.ints;
-  luc_status status = LUC_OK;
-  LUC_TRY(luc__zeros(ctx, g->dtype, args[1].n, args[1].as.ints, &r));
+  luc_tensor *g = args[0].as.tensor, *r, *view;
+  const int64_t *strides = args[2].as.ints, from = args[3].as.i;
+  LUC_TRY(luc__held(ctx, luc__zeros(ctx, g->dtype, args[1].n, args[1].as.ints, &r), &r));
   if (g->numel == 0) {
   } else if (overlaps(g->ndim, g->sizes, strides)) {
-    status = add_strided(ctx, r, g, strides, args[3].as.i);
+    LUC_TRY(add_strided(ctx, r, g, strides, from));
   } else {
-    status = luc__tensor_view(ctx, r, g->ndim, g->sizes, strides, args[3].as.i, &view);
-    if (status == LUC_OK) status = luc__copy(ctx, view, g);
-    luc_tensor_release(ctx, view);
+    luc_status made = luc__tensor_view(ctx, r, g->ndim, g->sizes, strides, from, &view);
+    LUC_TRY(luc__held(ctx, made, &view));
+    LUC_TRY(luc__copy(ctx, view, g));
   }
-  return luc__give(ctx, status, out, r);
+  return luc__result(ctx, out, r->dtype, r);
 }
 
 luc_status luc__grad_strided_add(luc_context *ctx, luc_backward *b) {
@@ -282,14 +281,12 @@ luc_status luc__grad_strided_add(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
   int n = luc__input_sizes(b, 0, sizes);
   luc_tensor *flat;
-  LUC_TRY(luc__unary(ctx, LUC_OP_contiguous, b->gout[0], &flat));
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_contiguous, b->gout[0], &flat), &flat));
   luc__contiguous_strides(flat->ndim, flat->sizes, strides);
-  luc_status status = luc__op1(ctx, LUC_OP_strided_view, &b->gin[0],
-                               LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes, n), b->args[2],
-                                        luc_v_int(b->args[3].as.i + flat->offset),
-                                        luc_v_ints(strides, flat->ndim), luc_v_int(flat->offset)));
-  luc_tensor_release(ctx, flat);
-  return status;
+  return luc__op1(ctx, LUC_OP_strided_view, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes, n), b->args[2],
+                           luc_v_int(b->args[3].as.i + flat->offset),
+                           luc_v_ints(strides, flat->ndim), luc_v_int(flat->offset)));
 }
 
 /* ---- composites: a copy with a part of it replaced ---- */
@@ -310,11 +307,11 @@ static luc_status replace_part(luc_context *ctx, luc_opid op, luc_value *args, l
   luc_tensor *copy;
   luc_value where[LUC_MAX_PARAMS] = {{0}};
   int n = op == LUC_OP_select ? 2 : op == LUC_OP_diagonal ? 3 : 4;
-  LUC_TRY(luc__unary(ctx, LUC_OP_clone, args[0].as.tensor, &copy));
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_clone, args[0].as.tensor, &copy), &copy));
   where[0] = luc_v_tensor(copy);
   memcpy(where + 1, args + 2, (size_t)n * sizeof *where);
-  luc_status status = write_part(ctx, op, where, n + 1, args[1].as.tensor);
-  return luc__give(ctx, status, out, copy);
+  LUC_TRY(write_part(ctx, op, where, n + 1, args[1].as.tensor));
+  return luc__result(ctx, out, copy->dtype, copy);
 }
 
 /* The range is a Lua one, which includes its last position. */

@@ -292,9 +292,9 @@ luc_status luc__run_bernoulli_(luc_context *ctx, luc_value *args, luc_value *out
 static luc_status bernoulli(luc_context *ctx, luc_tensor *like, const luc_value *p,
                             const luc_value *generator, luc_value *out) {
   luc_tensor *r;
-  LUC_TRY(luc__tensor_empty_like(ctx, like, like->dtype, &r));
-  luc_status status = bernoulli_into(ctx, r, p, generator);
-  return luc__give(ctx, status, out, r);
+  LUC_TRY(luc__scratch_like(ctx, like, like->dtype, &r));
+  LUC_TRY(bernoulli_into(ctx, r, p, generator));
+  return luc__result(ctx, out, r->dtype, r);
 }
 
 luc_status luc__run_bernoulli(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -329,17 +329,14 @@ static luc_status normal_around(luc_context *ctx, const luc_value *generator, lu
 }
 
 luc_status luc__run_normal(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *mean = args[0].as.tensor, *like = mean;
-  luc_status status = LUC_OK;
+  luc_tensor *mean = args[0].as.tensor, *like;
   if (args[1].kind != LUC_TENSOR) return normal_around(ctx, &args[2], mean, mean, &args[1], out);
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   luc_dtype dtype = luc__dtype_promote(mean->dtype, args[1].as.tensor->dtype);
   LUC_TRY(luc__broadcast(ctx, mean, args[1].as.tensor, &ndim, sizes));
-  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &like));
-  status = normal_around(ctx, &args[2], like, mean, &args[1], out);
-  luc_tensor_release(ctx, like);
-  return status;
+  LUC_TRY(luc__scratch(ctx, dtype, ndim, sizes, &like));
+  return normal_around(ctx, &args[2], like, mean, &args[1], out);
 }
 
 luc_status luc__run_normal_std(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -9,7 +9,7 @@
 /* ---- flip, roll, rot90 ---- */
 
 luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *view = NULL, *r = NULL;
+  luc_tensor *t = args[0].as.tensor, *view, *r;
   int64_t strides[LUC_MAX_DIMS], offset = t->offset;
   bool seen[LUC_MAX_DIMS] = {false};
   memcpy(strides, t->strides, sizeof strides);
@@ -23,15 +23,13 @@ luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
     offset += (t->sizes[d] - 1) * t->strides[d];
     strides[d] = -strides[d];
   }
-  LUC_TRY(luc__tensor_view(ctx, t, t->ndim, t->sizes, strides, offset, &view));
-  luc_status status = luc__tensor_empty_like(ctx, t, t->dtype, &r);
-  if (status == LUC_OK) {
-    luc__take_order(r, 1, (const luc_tensor *const *)&t);
-    r->from_one = t->from_one;
-    status = luc__copy(ctx, r, view);
-  }
-  luc_tensor_release(ctx, view);
-  return luc__give(ctx, status, out, r);
+  luc_status made = luc__tensor_view(ctx, t, t->ndim, t->sizes, strides, offset, &view);
+  LUC_TRY(luc__held(ctx, made, &view));
+  LUC_TRY(luc__scratch_like(ctx, t, t->dtype, &r));
+  luc__take_order(r, 1, (const luc_tensor *const *)&t);
+  r->from_one = t->from_one;
+  LUC_TRY(luc__copy(ctx, r, view));
+  return luc__result(ctx, out, r->dtype, r);
 }
 
 static luc_status flip_dim(luc_context *ctx, int64_t dim, luc_value *args, luc_value *out) {
@@ -270,10 +268,10 @@ done:
 
 /* ---- repeat_interleave: which position comes how often, then index_select ---- */
 
+/* *out is held. */
 static luc_status interleave_positions(luc_context *ctx, luc_tensor *repeats, int64_t size,
                                        luc_tensor **out) {
-  luc_tensor *counts = NULL;
-  luc_status status = LUC_OK;
+  luc_tensor *counts;
   int64_t total = 0;
   bool whole = repeats->dtype == LUC_INT64 || repeats->dtype == LUC_INT32;
   LUC_CHECK(ctx, whole && repeats->ndim <= 1, LUC_ERR_TYPE,
@@ -283,24 +281,21 @@ static luc_status interleave_positions(luc_context *ctx, luc_tensor *repeats, in
       ctx, repeats->numel == 1 || repeats->numel == size, LUC_ERR_SHAPE,
       "repeat_interleave: repeats must have the same size as input along dim (%lld, got %lld)",
       (long long)size, (long long)repeats->numel);
-  LUC_GO(luc__contiguous_as(ctx, repeats, LUC_INT64, &counts));
+  LUC_TRY(luc__as_dense(ctx, repeats, LUC_INT64, &counts));
   const int64_t *times = (const int64_t *)counts->data;
   int64_t step = counts->numel == 1 ? 0 : 1;
   bool fits = true;
   for (int64_t i = 0; i < counts->numel; i++) {
-    if (times[i] < 0)
-      LUC_GO(luc__fail(ctx, LUC_ERR_VALUE, "repeat_interleave: repeats can not be negative"));
+    LUC_CHECK(ctx, times[i] >= 0, LUC_ERR_VALUE, "repeat_interleave: repeats can not be negative");
     fits = fits && !__builtin_add_overflow(total, times[i], &total);
   }
   if (!step) fits = !__builtin_mul_overflow(total, size, &total); /* one for all */
-  if (!fits) LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE, "repeat_interleave: too many repeats"));
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &total, out));
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE, "repeat_interleave: too many repeats");
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &total, out));
   int64_t *to = (int64_t *)(*out)->data;
   for (int64_t i = 0; i < size && total; i++)
     for (int64_t k = 0; k < times[i * step]; k++) *to++ = i;
-done:
-  luc_tensor_release(ctx, counts);
-  return status;
+  return LUC_OK;
 }
 
 static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeats,
@@ -311,7 +306,6 @@ static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeat
   if (!luc_is_none(dim_arg)) LUC_TRY(luc__dim_wrap(ctx, dim_arg->as.i, t->ndim, &dim));
   if (luc_is_none(dim_arg) || t->ndim == 0) t = luc__f_reshape(&f, t, 1, &t->numel);
   if (f.status == LUC_OK) f.status = interleave_positions(ctx, repeats, t->sizes[dim], &at);
-  luc__f_own(&f, at);
   if (f.status == LUC_OK && !luc_is_none(size_arg) && size_arg->as.i != at->numel)
     f.status =
         luc__fail(ctx, LUC_ERR_VALUE, "repeat_interleave: output_size is %lld, repeats add to %lld",
@@ -345,33 +339,31 @@ luc_status luc__run_repeat_interleave(luc_context *ctx, luc_value *args, luc_val
   if (t->ndim && luc_is_none(&args[3]) && args[1].as.i > 0 && args[1].as.i <= most)
     return interleave_evenly(ctx, args, out);
   luc_scalar times = {LUC_SCALAR_INT, {.i = args[1].as.i}};
-  LUC_TRY(luc__tensor_scalar(ctx, times, LUC_INT64, &repeats));
-  luc_status status = interleave(ctx, args[0].as.tensor, repeats, &args[2], &args[3], out);
-  luc_tensor_release(ctx, repeats);
-  return status;
+  LUC_TRY(luc__held(ctx, luc__tensor_scalar(ctx, times, LUC_INT64, &repeats), &repeats));
+  return interleave(ctx, t, repeats, &args[2], &args[3], out);
 }
 luc_status luc__run_repeat_interleave_tensor(luc_context *ctx, luc_value *args, luc_value *out) {
   return interleave(ctx, args[0].as.tensor, args[1].as.tensor, &args[2], &args[3], out);
 }
 luc_status luc__run_repeat_interleave_counts(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *repeats = args[0].as.tensor, *r = NULL;
+  luc_tensor *repeats = args[0].as.tensor, *r;
   LUC_CHECK(ctx, repeats->ndim == 1, LUC_ERR_SHAPE, "repeats must be 1-D without an input, got %dD",
             repeats->ndim);
-  luc_status status = interleave_positions(ctx, repeats, repeats->numel, &r);
-  return luc__give(ctx, status, out, r);
+  LUC_TRY(interleave_positions(ctx, repeats, repeats->numel, &r));
+  return luc__result(ctx, out, LUC_INT64, r);
 }
 
 /* ---- triangles ---- */
 
 static luc_status triangle(luc_context *ctx, bool lower, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *x, *r = NULL;
+  luc_tensor *t = args[0].as.tensor, *x, *r;
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
             "input tensor must have at least 2 dimensions, got %d", t->ndim);
-  LUC_TRY(luc__to_contiguous(ctx, t, &x));
-  luc_status status = x == t ? luc__tensor_empty_like(ctx, t, t->dtype, &r) : LUC_OK;
-  if (x != t) r = luc__retain(x); /* a copy, in place */
+  LUC_TRY(luc__as_dense(ctx, t, t->dtype, &x));
+  r = x; /* a copy, in place */
+  if (x == t) LUC_TRY(luc__scratch_like(ctx, t, t->dtype, &r));
   const int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
-  if (status == LUC_OK && t->numel)
+  if (t->numel)
     luc__triangle(ctx, &(luc_triangle){.from = x->data,
                                        .to = r->data,
                                        .size = (int64_t)luc__dtype_size(r->dtype),
@@ -380,9 +372,8 @@ static luc_status triangle(luc_context *ctx, bool lower, luc_value *args, luc_va
                                        .columns = columns,
                                        .diagonal = luc__diagonal_shift(args[1].as.i),
                                        .lower = lower});
-  if (status == LUC_OK) r->from_one = t->from_one;
-  luc_tensor_release(ctx, x);
-  return luc__give(ctx, status, out, r);
+  r->from_one = t->from_one;
+  return luc__result(ctx, out, r->dtype, r);
 }
 
 LUC_RUN_BY(tril, triangle, true)
@@ -394,30 +385,28 @@ LUC_GRAD_BY(triu, luc__grad_call, LUC_OP_triu, 2)
 
 /* The last dimension becomes a diagonal of the two new dimensions dim1, dim2. */
 luc_status luc__run_diag_embed(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *r = NULL, *line = NULL;
+  luc_tensor *t = args[0].as.tensor, *r, *line;
   int a, b, n = t->ndim + 1, next = 0;
   int64_t shift = luc__diagonal_shift(args[1].as.i), length = t->ndim ? t->sizes[t->ndim - 1] : 1;
   int64_t side = length + (shift < 0 ? -shift : shift), sizes[LUC_MAX_DIMS], steps[LUC_MAX_DIMS];
-  luc_status status = LUC_OK;
   LUC_CHECK(ctx, t->ndim > 0 && n <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
             "input must have from 1 to %d dimensions, got %d", LUC_MAX_DIMS - 1, t->ndim);
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, n, &a));
   LUC_TRY(luc__dim_wrap(ctx, args[3].as.i, n, &b));
   LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "dimensions cannot be identical %d, %d", a + 1, b + 1);
   for (int d = 0; d < n; d++) sizes[d] = d == a || d == b ? side : t->sizes[next++];
-  LUC_GO(luc__zeros(ctx, t->dtype, n, sizes, &r));
+  LUC_TRY(luc__held(ctx, luc__zeros(ctx, t->dtype, n, sizes, &r), &r));
   next = 0;
   for (int d = 0; d < n; d++)
     if (d != a && d != b) steps[next++] = r->strides[d];
   steps[next] = r->strides[a] + r->strides[b];
   int64_t offset = shift < 0 ? -shift * r->strides[a] : shift * r->strides[b];
   if (t->numel) {
-    LUC_GO(luc__tensor_view(ctx, r, t->ndim, t->sizes, steps, offset, &line));
-    LUC_GO(luc__copy(ctx, line, t));
+    luc_status made = luc__tensor_view(ctx, r, t->ndim, t->sizes, steps, offset, &line);
+    LUC_TRY(luc__held(ctx, made, &line));
+    LUC_TRY(luc__copy(ctx, line, t));
   }
-done:
-  luc_tensor_release(ctx, line);
-  return luc__give(ctx, status, out, r);
+  return luc__result(ctx, out, r->dtype, r);
 }
 
 LUC_GRAD_BY(diag_embed, luc__grad_call, LUC_OP_diagonal, 4)

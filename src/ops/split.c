@@ -208,31 +208,27 @@ luc_status luc__run_tensor_split_at(luc_context *ctx, luc_value *args, luc_value
 
 /* Positions in a tensor, which count from ctx->first; or, with no dimension, the sections. */
 luc_status luc__run_tensor_split_by(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *by = args[1].as.tensor, *dense = NULL;
+  luc_tensor *by = args[1].as.tensor, *dense;
   const char *name = "indices_or_sections";
-  int64_t *starts = NULL, n = by->numel, first = ctx->first;
+  int64_t *starts, n = by->numel, first = ctx->first;
   size_t bytes = (size_t)n * sizeof *starts;
   int dim;
-  luc_status status;
   LUC_CHECK(ctx, by->dtype == LUC_INT64 && by->ndim <= 1, LUC_ERR_TYPE,
             "%s must be an int64 tensor of at most 1 dimension (got %s of %d)", name,
             luc__dtype_name(by->dtype), by->ndim);
   LUC_CHECK(ctx, !by->inner, LUC_ERR_SUPPORT, "%s must be the same for all samples", name);
   LUC_CHECK(ctx, n < MOST_PARTS, LUC_ERR_SHAPE, "too many parts");
   LUC_TRY(wrap(ctx, args[0].as.tensor, args[2].as.i, &dim));
-  LUC_GO(luc__to_contiguous(ctx, by, &dense));
+  LUC_TRY(luc__as_dense(ctx, by, LUC_INT64, &dense));
   const int64_t *v = (const int64_t *)dense->data;
-  if (by->ndim == 0) LUC_GO(even_parts(ctx, args[0].as.tensor, *v, dim, out));
-  if (by->ndim == 0) goto done;
+  if (by->ndim == 0) return even_parts(ctx, args[0].as.tensor, *v, dim, out);
   starts = luc__alloc(ctx, bytes);
-  if (!starts && n) LUC_GO(LUC_ERR_MEMORY);
+  if (!starts && n) return LUC_ERR_MEMORY;
   for (int64_t i = 0; i < n; i++)
     starts[i] = v[i] > 0 ? v[i] - first : v[i] == 0 && first ? LUC_POSITION_ZERO : v[i];
   luc_value positions = luc_v_ints(starts, (int)n);
-  status = parts_from(ctx, args[0].as.tensor, &positions, dim, out);
-done:
+  luc_status status = parts_from(ctx, args[0].as.tensor, &positions, dim, out);
   luc__free(ctx, starts, bytes);
-  luc_tensor_release(ctx, dense);
   return status;
 }
 
