@@ -48,19 +48,21 @@ static void each_level(lua_State *L, luc_l_state *st, bool enters) {
   }
 }
 
+/* Takes no memory: the field is there. */
 static int list_enter(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
-  if (st->ctx) each_level(L, st, true);
   lua_pushboolean(L, true);
   lua_setfield(L, 1, "entered");
+  if (st->ctx) each_level(L, st, true);
   return 0;
 }
 
 static int list_leave(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
-  if (lua_getfield(L, 1, "entered") != LUA_TNIL && st->ctx) each_level(L, st, false);
+  lua_getfield(L, 1, "entered");
+  if (lua_toboolean(L, -1) && st->ctx) each_level(L, st, false);
   return 0;
 }
 
@@ -93,6 +95,8 @@ static int new_list(lua_State *L, luc_l_state *st, luc_l_args *a) {
     check_level(L, -1);
     lua_pop(L, 1);
   }
+  lua_pushboolean(L, false);
+  lua_setfield(L, 1, "entered");
   luc_l_get(L, st, LUC_L_LEVELS_META);
   lua_setmetatable(L, 1);
   return 1;
