@@ -229,6 +229,51 @@ describe("a norm layer", function()
     assert.is_true(same:abs():max():item() < 1e-3)
   end)
 
+  -- A row's mean and deviation by operators, in double.
+  local function by_operators(x, w, b, rms)
+    if not rms then x = x - x:mean(-1, { keepdim = true }) end
+    return x / (x * x):mean(-1, { keepdim = true }):add(1e-5):sqrt() * w + (b or 0)
+  end
+
+  it("gives a row the same among others as alone, short or long", function()
+    for _, n in ipairs { 1, 3, 15, 16, 17, 64, 127, 128, 129, 256, 257, 300 } do
+      for _, rows in ipairs { 1, 2, 7, 16, 19, 37 } do
+        local x, g = lucerna.randn(rows, n) * 3 + 5, lucerna.randn(rows, n)
+        local w, b = lucerna.randn(n), lucerna.randn(n)
+        if rows > 2 then x[{ 2, 1 }] = 0 / 0 end
+        local function run(of, dy)
+          local input = of:clone():requires_grad_()
+          local y = F.layer_norm(input, { n }, w, b)
+          return y:detach(), (lucerna.autograd.grad(y, { input }, dy))
+        end
+        local y, dx = run(x, g)
+        for i = 1, rows, 6 do
+          local one, slope = run(x[i]:unsqueeze(1), g[i]:unsqueeze(1))
+          assert.is_true(lucerna.equal(y[i], one[1]) and lucerna.equal(dx[i], slope[1]))
+        end
+        if rows > 2 then
+          assert.equal(n, y[2]:isnan():sum():item())
+          y[2], dx[2], x[2], g[2] = 0, 0, 0, 0
+        end
+        for _, rms in ipairs { false, true } do
+          local input = x:double():requires_grad_()
+          local weight, bias = w:double():requires_grad_(), not rms and b:double() or nil
+          local wanted = by_operators(input, weight, bias, rms)
+          local grads = { lucerna.autograd.grad(wanted, { input, weight }, g:double()) }
+          local single, scale = x:clone():requires_grad_(), w:clone():requires_grad_()
+          local got = rms and F.rms_norm(single, { n }, scale, 1e-5)
+            or F.layer_norm(single, { n }, scale, b)
+          local slopes = { lucerna.autograd.grad(got, { single, scale }, g) }
+          assert.is_true(lucerna.allclose(got:double(), wanted, 1e-4, 1e-4))
+          local hidden = n == 1 and 1 or 2 -- of one element alone the slope is rounding's
+          for i = hidden, 2 do
+            assert.is_true(lucerna.allclose(slopes[i]:double(), grads[i], 1e-4, 1e-3))
+          end
+        end
+      end
+    end
+  end)
+
   it("keeps the mean of all batches without a momentum", function()
     local bn = nn.BatchNorm3d(1, {momentum = lucerna.none})
     for _, value in ipairs {1.0, 2.0, 6.0} do bn(lucerna.full({2, 1, 1, 1, 1}, value)) end
