@@ -245,7 +245,7 @@ typedef struct parts_job {
 /* How much of k to take at a time; 0: all. A row's parts go straight through B, which bands of
  * columns would read in shreds. */
 static int64_t part_of(const luc_gemm *g) {
-  if (g->batch != 1 || g->relu || g->k * g->n < 2 * PART) return 0;
+  if (g->batch != 1 || g->k * g->n < 2 * PART) return 0;
   if (g->a_col == 1 && g->b_row == 1) return g->m * g->n <= FEW_DOTS && g->k >= 2 * PART ? PART : 0;
   if (g->m != 1 || g->b_col != 1 || g->n > NARROW) return 0;
   const int64_t least = luc__cuts(PART, g->n), even = luc__cuts(g->k, ROW_PARTS);
@@ -308,6 +308,21 @@ static luc_status run_narrow(luc_context *ctx, const luc_gemm *g) {
   return status;
 }
 
+/* One row's products, and sums of parts, are made as without relu, then cut at 0. */
+static luc_status relu_after(luc_context *ctx, const luc_gemm *g) {
+  luc_gemm plain = *g;
+  plain.relu = false;
+  LUC_TRY(luc__gemm(ctx, &plain));
+  for (int64_t i = 0; i < g->m; i++)
+    for (int64_t j = i * g->c_row; j < i * g->c_row + g->n; j++) {
+      if (g->dtype == LUC_FLOAT64)
+        ((double *)g->c)[j] = ((double *)g->c)[j] < 0 ? 0 : ((double *)g->c)[j];
+      else
+        ((float *)g->c)[j] = ((float *)g->c)[j] < 0 ? 0 : ((float *)g->c)[j];
+    }
+  return LUC_OK;
+}
+
 static void run_tiny(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   j->kernels->tiny(&j->g, begin, end);
@@ -329,6 +344,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
     g = &row;
   }
   const int64_t part = part_of(g);
+  if (g->relu && g->batch == 1 && (g->m == 1 || part > 0)) return relu_after(ctx, g);
   if (part > 0 && part < g->k) return run_parts(ctx, g, part);
   if (is_narrow(g)) return run_narrow(ctx, g);
   if (is_better_turned(g)) return run_turned(ctx, g);

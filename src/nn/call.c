@@ -232,25 +232,26 @@ static luc_status borrow(luc_context *ctx, luc_module *m, luc_map *lent) {
 }
 
 /* Runs forward while the tensors that the host provides can be found in m->lent. */
-static luc_status forward_lent(luc_context *ctx, luc_module *m, const luc_class *cls,
+static luc_status forward_lent(luc_context *ctx, luc_module *m, luc_forward_fn forward,
                                luc_value *args, luc_outputs *out) {
   luc_map lent, *outer = m->lent;
   luc__map_init(&lent);
   luc_status status = borrow(ctx, m, &lent);
   if (status == LUC_OK) {
     m->lent = &lent;
-    status = cls->def->forward(ctx, m, args, out);
+    status = forward(ctx, m, args, out);
     m->lent = outer;
   }
   drop_lent(ctx, &lent);
   return status;
 }
 
-luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *cls,
-                              luc_value *args, int nargs, luc_outputs *out) {
+/* Runs `forward` of a class of m's with these arguments, which it checks. */
+static luc_status forward_by(luc_context *ctx, luc_module *m, const luc_class *cls,
+                             luc_forward_fn forward, luc_value *args, int nargs, luc_outputs *out) {
   const luc_schema *schema = cls->forward;
   out->n = 0;
-  if (cls->def->forward == luc__no_forward) return luc__no_forward(ctx, m, args, out);
+  if (forward == luc__no_forward) return luc__no_forward(ctx, m, args, out);
   LUC_TRY(check_built(ctx, m, cls));
   LUC_CHECK(ctx, nargs <= schema->nparams, LUC_ERR_TYPE, "%s: takes at most %d arguments (got %d)",
             m->cls->name, schema->nparams, nargs);
@@ -261,8 +262,13 @@ luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *
   }
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (m->outside.count > 0 && luc__nn_of(ctx)->host.tensor != NULL && m->peer != NULL)
-    return forward_lent(ctx, m, cls, args, out);
-  return cls->def->forward(ctx, m, args, out);
+    return forward_lent(ctx, m, forward, args, out);
+  return forward(ctx, m, args, out);
+}
+
+luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *cls,
+                              luc_value *args, int nargs, luc_outputs *out) {
+  return forward_by(ctx, m, cls, cls->def->forward, args, nargs, out);
 }
 
 static luc_status call_host(run *r, luc_module *m, luc_outputs *out) {
@@ -271,22 +277,50 @@ static luc_status call_host(run *r, luc_module *m, luc_outputs *out) {
   return host->call(r->ctx, host->ud, m, r->now.v, r->now.n, out);
 }
 
+/* A chain's child from *position on, which moves behind it; NULL: there is none. */
+static luc_module *next_child(const luc_module *chain, uint32_t *position) {
+  luc_map_entry *e;
+  do e = luc__map_next(&chain->slots[LUC_SLOT_CHILD], position);
+  while (e != NULL && e->value == NULL);
+  return e != NULL ? e->value : NULL;
+}
+
+/* Does a ReLU follow the module on top, of which nobody sees what comes between the two? Then the
+ * chain goes on behind it, at *position. */
+static bool relu_follows(const run *r, uint32_t *position) {
+  const frame *top = &r->frames[r->depth - 1];
+  const luc_value *input = &r->now.v[0];
+  if (r->depth == 1 || top->hooked || r->ctx->batched != 0 || r->now.n != 1) return false;
+  if (input->kind != LUC_TENSOR || !luc__dtype_is_float(input->as.tensor->dtype)) return false;
+  *position = top[-1].position;
+  const luc_module *next = next_child(top[-1].m, position);
+  return next != NULL && next->cls->core->op == LUC_OP_relu && next->config != NULL &&
+         luc__is_pure(next) && !luc__has_hooks(luc__nn_of(r->ctx), next);
+}
+
+/* Runs the module on top, with a ReLU behind it where its product can end in that. */
+static luc_status run_forward(run *r) {
+  frame *f = &r->frames[r->depth - 1];
+  const luc_class *core = f->m->cls->core;
+  luc_forward_fn forward = core->def->forward;
+  uint32_t behind = 0;
+  const bool relu = forward == luc__linear_forward && relu_follows(r, &behind);
+  luc_outputs out;
+  if (relu) forward = luc__linear_relu_forward;
+  LUC_TRY(forward_by(r->ctx, f->m, core, forward, r->now.v, r->now.n, &out));
+  take_outputs(r, &out);
+  if (relu) f[-1].position = behind;
+  return LUC_OK;
+}
+
 /* Runs the module on top, or pushes the next child of a chain. *done: its results are there. */
 static luc_status advance(run *r, bool *done) {
   frame *f = &r->frames[r->depth - 1];
-  const luc_class *core = f->m->cls->core;
-  *done = (core->def->flags & LUC_CF_CHAIN) == 0;
-  luc_outputs out;
-  if (*done) {
-    LUC_TRY(luc__class_forward(r->ctx, f->m, core, r->now.v, r->now.n, &out));
-    take_outputs(r, &out);
-    return LUC_OK;
-  }
-  luc_map_entry *e;
-  do e = luc__map_next(&f->m->slots[LUC_SLOT_CHILD], &f->position);
-  while (e != NULL && e->value == NULL);
-  *done = e == NULL;
-  return *done ? LUC_OK : push(r, e->value);
+  *done = (f->m->cls->core->def->flags & LUC_CF_CHAIN) == 0;
+  if (*done) return run_forward(r);
+  luc_module *next = next_child(f->m, &f->position);
+  *done = next == NULL;
+  return *done ? LUC_OK : push(r, next);
 }
 
 /* Enters the module on top of the stack. One that needs its host is done at once. */

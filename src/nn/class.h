@@ -116,6 +116,8 @@ luc_status luc__no_forward(luc_context *ctx, luc_module *m, luc_value *args, luc
 #include "nn/classes.def"
 #undef LUC_CLASS
 #undef LUC_LAYER
+/* Linear's, and a ReLU behind it. */
+luc_status luc__linear_relu_forward(luc_context *, luc_module *, luc_value *, luc_outputs *);
 
 /* Defines luc__<name>_build (luc__<name>_forward): `function`, which serves several rows, for one
  * of them. */

@@ -25,11 +25,16 @@ luc_status luc__linear_build(luc_context *ctx, luc_module *m) {
   return luc__reset_kaiming(ctx, weight, bias);
 }
 
-luc_status luc__linear_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
+static luc_status forward(luc_context *ctx, luc_module *m, luc_opid op, luc_value *args,
+                          luc_outputs *out) {
   luc_tensor *weight;
   LUC_TRY(luc__module_need(ctx, m, "weight", &weight));
   luc_value v[3] = {args[0], luc_v_tensor(weight), luc_v_tensor(luc_module_tensor(m, "bias"))};
-  LUC_TRY(luc_call(ctx, LUC_OP_linear, v, 3, out->v));
+  luc_status status = luc_call(ctx, op, v, 3, out->v);
+  if (status != LUC_OK) return luc__call_failed(ctx, LUC_OP_linear, status);
   out->n = 1;
   return LUC_OK;
 }
+
+LUC_FORWARD_BY(linear, forward, LUC_OP_linear)
+LUC_FORWARD_BY(linear_relu, forward, LUC_OP_linear_relu)

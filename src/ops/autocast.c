@@ -25,6 +25,7 @@ static const uint8_t policies[LUC_NUM_OPS] = {
     [LUC_OP_addbmm] = LOWER,
     [LUC_OP_baddbmm] = LOWER,
     [LUC_OP_linear] = LOWER,
+    [LUC_OP_linear_relu] = LOWER,
     [LUC_OP_linalg_vecdot] = LOWER,
     [LUC_OP_prelu] = LOWER,
     [LUC_OP_recurrence] = LOWER,

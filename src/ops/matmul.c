@@ -405,19 +405,21 @@ static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_
 
 /* linear for dtypes without a kernel of its own: complex numbers and integers. */
 static luc_status linear_of_matmul(luc_context *ctx, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
-                                   luc_value *out) {
+                                   bool relu, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = luc__f2(&f, LUC_OP_matmul, x, w->ndim == 2 ? luc__f_transpose(&f, w, 0, 1) : w);
   if (bias) y = luc__f2(&f, LUC_OP_add, y, bias);
+  if (relu) y = luc__f1(&f, LUC_OP_relu, y);
   LUC_TRY(luc__f_end(&f, y, &y));
   return luc__deliver(ctx, out, x->dtype, &y);
 }
 
-luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
+static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *bias = luc_as_tensor(&args[2]), *x, *w, *b, *y;
   LUC_TRY(check_linear(ctx, input, weight, bias));
-  if (!luc__dtype_is_float(input->dtype)) return linear_of_matmul(ctx, input, weight, bias, out);
+  if (!luc__dtype_is_float(input->dtype))
+    return linear_of_matmul(ctx, input, weight, bias, relu, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS];
   int64_t features = weight->ndim == 2 ? weight->sizes[0] : 1;
@@ -431,6 +433,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__as_dense(ctx, bias, compute, &b));
   const int last = input->ndim - 1, last_w = weight->ndim - 1;
   luc_gemm g = {.dtype = compute, .batch = 1, .n = features, .c_row = features, .alpha = 1};
+  g.relu = relu;
   g.m = features > 0 ? y->numel / features : 0;
   g.pairs = y->numel > 0 && luc__is_contiguous(input) &&
             luc__pairs_pay(ctx, input, last, (double)features, weight, last_w, (double)g.m);
@@ -451,6 +454,9 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__result(ctx, out, input->dtype, y);
 }
 
+LUC_RUN_BY(linear, linear, false)
+LUC_RUN_BY(linear_relu, linear, true)
+
 luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
   luc_tensor *x = luc_as_tensor(&b->args[0]), *w = luc_as_tensor(&b->args[1]), *g = b->gout[0];
   int64_t sizes[LUC_MAX_DIMS];
@@ -463,6 +469,17 @@ luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
   if (luc__needs(b, 1))
     luc__f_keep(&f, luc__f2(&f, LUC_OP_mm_fold, g, luc__f_conj(&f, x)), &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
+}
+
+/* By relu's gradient, which reads the result. */
+luc_status luc__grad_linear_relu(luc_context *ctx, luc_backward *b) {
+  luc_tensor *g = NULL;
+  luc_backward relu = *b, linear = *b;
+  relu.gin = &g, linear.gout = &g;
+  LUC_TRY(luc__grad_relu(ctx, &relu));
+  luc_status status = luc__grad_linear(ctx, &linear);
+  luc_tensor_release(ctx, g);
+  return status;
 }
 
 /* ---- products with an added term: beta * input + alpha * (a b) ---- */

@@ -1,0 +1,83 @@
+-- What a Sequential runs as one operator gives what its children give one after another.
+local lucerna = require "lucerna"
+local nn = lucerna.nn
+
+-- A hook keeps the two apart.
+describe("a ReLU behind a Linear", function()
+  local function pair(n, k, bias, dtype, inplace)
+    local fused = nn.Sequential(nn.Linear(k, n, { bias = bias, dtype = dtype }),
+      nn.ReLU(inplace))
+    local apart = fused:clone()
+    apart[1]:register_forward_hook(function() end)
+    return fused, apart
+  end
+
+  local function run(net, x, dy)
+    local input = x:clone():requires_grad_()
+    local y = net(input)
+    local leaves = { input }
+    for p in net:parameters() do leaves[#leaves + 1] = p end
+    return { y, lucerna.autograd.grad(y, leaves, dy) }
+  end
+
+  local function same(a, b)
+    for i = 1, #a do
+      assert.is_true(lucerna.equal(a[i]:nan_to_num(7), b[i]:nan_to_num(7)))
+    end
+  end
+
+  it("gives the same numbers and gradients", function()
+    for _, dtype in ipairs { "float32", "float64", "bfloat16", "float16" } do
+      for _, n in ipairs { 1, 5, 16, 50, 200 } do
+        for _, k in ipairs { 1, 4, 7, 33, 256 } do
+          for _, rows in ipairs { 0, 1, 2, 9, 65 } do
+            local bias, kind = (n + k + rows) % 2 == 0, lucerna[dtype]
+            local fused, apart = pair(n, k, bias, kind, rows % 2 == 0)
+            local x, dy = lucerna.randn(rows, k):to(kind), lucerna.randn(rows, n):to(kind)
+            if rows > 2 then x[{ 2, 1 }] = 0 / 0 end
+            same(run(apart, x, dy), run(fused, x, dy))
+          end
+        end
+      end
+    end
+  end)
+
+  it("also where sums are cut into parts", function()
+    local fused, apart = pair(2, 150000, true)
+    local x, dy = lucerna.randn(3, 150000), lucerna.randn(3, 2)
+    same(run(apart, x, dy), run(fused, x, dy))
+  end)
+
+  it("is called, and fails, as before", function()
+    local fused = pair(3, 2, true)
+    local seen = 0
+    fused[2]:register_forward_hook(function(_, args, output)
+      seen = seen + 1
+      assert.is_true(lucerna.equal(args[1]:relu(), output))
+    end)
+    assert.is_true(fused(lucerna.randn(4, 2)):ge(0):all():item())
+    assert.equal(1, seen)
+    local ok, message = pcall(pair(3, 2, true), lucerna.ones(1, 5))
+    assert.is_false(ok)
+    assert.matches("in 0 %(Linear%): linear: input has 5 features, weight expects 2", message)
+    ok, message = pcall(pair(3, 2, true), lucerna.ones(1, 2):to(lucerna.int64))
+    assert.is_false(ok)
+    assert.matches("in 0 %(Linear%): linear: ", message)
+    local complex = pair(3, 2, true, lucerna.complex64)
+    ok, message = pcall(complex, lucerna.randn(1, 2):to(lucerna.complex64))
+    assert.is_false(ok)
+    assert.matches("in 1 %(ReLU%): relu: ", message)
+  end)
+
+  it("is differentiated twice, mapped and autocast as before", function()
+    local fused, apart = pair(4, 3, true, lucerna.float64)
+    assert.is_true(lucerna.autograd.gradgradcheck(function(x) return fused(x) ^ 2 end,
+      { lucerna.randn(5, 3):double():requires_grad_() }))
+    local many = lucerna.randn(6, 3):double()
+    same({ lucerna.func.vmap(apart)(many) }, { lucerna.func.vmap(fused)(many) })
+    local _ <close> = lucerna.autocast("cpu")
+    fused, apart = pair(4, 3, true)
+    local y = fused(lucerna.randn(2, 3))
+    assert.equal(lucerna.bfloat16, y.dtype)
+  end)
+end)
