@@ -406,6 +406,21 @@ static int is_pure(lua_State *L) {
   return 1;
 }
 
+/* core.nn.relu(m, x): relu(m(x)) as one call, or nil where it has to be two, or fails. */
+static int relu_of(lua_State *L) {
+  luc_l_peer *peer = luc_l_topeer(L, 1);
+  luc_tensor *x = luc_l_totensor(L, 2);
+  if (!peer || !peer->m || !x) return 0;
+  luc_l_state *st = peer->nn->st;
+  luc_l_box *box = luc_l_newbox(L, st);
+  const bool made = luc__module_relu(st->ctx, peer->m, x, &box->t) == LUC_OK && box->t;
+  if (made)
+    luc_l_note_box(L, st, box, lua_gettop(L));
+  else
+    luc_l_spare_box(L, st, lua_gettop(L));
+  return made ? 1 : 0;
+}
+
 /* Runs a tree function on self and returns self. */
 static int finish(lua_State *L, luc_l_state *st, const luc_l_args *a, luc_status status) {
   luc_l_check(L, st, status);
@@ -662,6 +677,7 @@ static const luaL_Reg functions[] = {{"_visit", visit},
                                      {"_slots", slots_of},
                                      {"_pairs", luc_l_module_pairs},
                                      {"is_pure", is_pure},
+                                     {"relu", relu_of},
                                      {"is_parameter", is_parameter},
                                      {"is_buffer", is_buffer},
                                      {"is_module", is_module},

@@ -285,13 +285,18 @@ static luc_module *next_child(const luc_module *chain, uint32_t *position) {
   return e != NULL ? e->value : NULL;
 }
 
-/* Does a ReLU follow the module on top, of which nobody sees what comes between the two? Then the
- * chain goes on behind it, at *position. */
+/* Does nobody see what m makes of this before a ReLU behind it? m's hooks aside. */
+static bool ends_in_relu(const luc_context *ctx, const luc_module *m, const luc_value *input) {
+  return m->cls->core->def->forward == luc__linear_forward && ctx->batched == 0 &&
+         input->kind == LUC_TENSOR && luc__dtype_is_float(input->as.tensor->dtype);
+}
+
+/* Does a ReLU follow the module on top that is part of it? Then the chain goes on behind it, at
+ * *position. */
 static bool relu_follows(const run *r, uint32_t *position) {
   const frame *top = &r->frames[r->depth - 1];
-  const luc_value *input = &r->now.v[0];
-  if (r->depth == 1 || top->hooked || r->ctx->batched != 0 || r->now.n != 1) return false;
-  if (input->kind != LUC_TENSOR || !luc__dtype_is_float(input->as.tensor->dtype)) return false;
+  if (r->depth == 1 || top->hooked || r->now.n != 1 || !ends_in_relu(r->ctx, top->m, &r->now.v[0]))
+    return false;
   *position = top[-1].position;
   const luc_module *next = next_child(top[-1].m, position);
   return next != NULL && next->cls->core->op == LUC_OP_relu && next->config != NULL &&
@@ -302,11 +307,10 @@ static bool relu_follows(const run *r, uint32_t *position) {
 static luc_status run_forward(run *r) {
   frame *f = &r->frames[r->depth - 1];
   const luc_class *core = f->m->cls->core;
-  luc_forward_fn forward = core->def->forward;
   uint32_t behind = 0;
-  const bool relu = forward == luc__linear_forward && relu_follows(r, &behind);
+  const bool relu = relu_follows(r, &behind);
+  const luc_forward_fn forward = relu ? luc__linear_relu_forward : core->def->forward;
   luc_outputs out;
-  if (relu) forward = luc__linear_relu_forward;
   LUC_TRY(forward_by(r->ctx, f->m, core, forward, r->now.v, r->now.n, &out));
   take_outputs(r, &out);
   if (relu) f[-1].position = behind;
@@ -383,6 +387,18 @@ static void unwind(run *r) {
   }
   r->ctx->status = status;
   memcpy(r->ctx->message, message, sizeof message);
+}
+
+luc_status luc__module_relu(luc_context *ctx, luc_module *m, luc_tensor *input, luc_tensor **out) {
+  luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(input)};
+  luc_outputs result;
+  *out = NULL;
+  if (!ends_in_relu(ctx, m, args) || !luc__is_pure(m) || m->outside.count > 0 ||
+      luc__has_hooks(luc__nn_of(ctx), m))
+    return LUC_OK;
+  LUC_TRY(forward_by(ctx, m, m->cls->core, luc__linear_relu_forward, args, 1, &result));
+  *out = result.v[0].as.tensor;
+  return LUC_OK;
 }
 
 luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *args, int nargs,

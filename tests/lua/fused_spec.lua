@@ -81,3 +81,40 @@ describe("a ReLU behind a Linear", function()
     assert.equal(lucerna.bfloat16, y.dtype)
   end)
 end)
+
+describe("a Transformer's feed-forward part", function()
+  local function layer(kind, options)
+    options.dim_feedforward, options.batch_first, options.dropout = 24, true, 0.0
+    return nn[kind](8, 2, options)
+  end
+
+  it("gives the same with a hook between its Linear and ReLU", function()
+    for _, kind in ipairs { "TransformerEncoderLayer", "TransformerDecoderLayer" } do
+      for _, options in ipairs { {}, { norm_first = true }, { bias = false } } do
+        local fused, seen = layer(kind, options), 0
+        local apart = fused:clone()
+        apart.linear1:register_forward_hook(function(_, _, output)
+          seen = seen + output:lt(0):sum():item()
+        end)
+        local x, memory = lucerna.randn(3, 5, 8), lucerna.randn(3, 7, 8)
+        local function run(net)
+          local y = net(x, kind:find("Decoder") and memory or nil)
+          return y, lucerna.autograd.grad(y:square():sum(), net:parameters())
+        end
+        local a, b = { run(fused) }, { run(apart) }
+        assert.is_true(seen > 0)
+        for i = 1, #a do assert.is_true(lucerna.equal(a[i], b[i])) end
+      end
+    end
+  end)
+
+  it("calls what stands in the Linear's place, and says where a call failed", function()
+    local net = layer("TransformerEncoderLayer", {})
+    net.linear1 = nn.Sequential(nn.Linear(8, 24), nn.Tanh())
+    assert.same({ 1, 5, 8 }, net(lucerna.randn(1, 5, 8)).shape)
+    net.linear1 = nn.Linear(7, 24)
+    local ok, message = pcall(net, lucerna.randn(1, 5, 8))
+    assert.is_false(ok)
+    assert.matches("in linear1 %(Linear%): linear: input has 8 features, weight expects 7", message)
+  end)
+end)

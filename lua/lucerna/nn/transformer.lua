@@ -27,7 +27,8 @@ local function either(value, default)
   return value
 end
 
-local ACTIVATIONS = { relu = F.relu, gelu = F.gelu }
+local relu, relu_of = F.relu, core.nn.relu
+local ACTIVATIONS = { relu = relu, gelu = F.gelu }
 
 local function activation_of(who, given)
   if type(given) ~= "string" then return either(given, F.relu) end
@@ -80,7 +81,9 @@ end
 -- The feed-forward part; its last dropout is number `last`.
 local function feed_forward(last)
   return function(self, x)
-    return self["dropout" .. last](self.linear2(self.dropout(self.activation(self.linear1(x)))))
+    local y = self.activation == relu and relu_of(self.linear1, x)
+    y = y or self.activation(self.linear1(x))
+    return self["dropout" .. last](self.linear2(self.dropout(y)))
   end
 end
 
