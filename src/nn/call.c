@@ -287,8 +287,8 @@ static luc_module *next_child(const luc_module *chain, uint32_t *position) {
 
 /* Does nobody see what m makes of this before a ReLU behind it? m's hooks aside. */
 static bool ends_in_relu(const luc_context *ctx, const luc_module *m, const luc_value *input) {
-  return m->cls->core->def->forward == luc__linear_forward && ctx->batched == 0 &&
-         input->kind == LUC_TENSOR && luc__dtype_is_float(input->as.tensor->dtype);
+  return m->cls->core->with_relu != NULL && ctx->batched == 0 && input->kind == LUC_TENSOR &&
+         luc__dtype_is_float(input->as.tensor->dtype);
 }
 
 /* Does a ReLU follow the module on top that is part of it? Then the chain goes on behind it, at
@@ -309,7 +309,7 @@ static luc_status run_forward(run *r) {
   const luc_class *core = f->m->cls->core;
   uint32_t behind = 0;
   const bool relu = relu_follows(r, &behind);
-  const luc_forward_fn forward = relu ? luc__linear_relu_forward : core->def->forward;
+  const luc_forward_fn forward = relu ? core->with_relu : core->def->forward;
   luc_outputs out;
   LUC_TRY(forward_by(r->ctx, f->m, core, forward, r->now.v, r->now.n, &out));
   take_outputs(r, &out);
@@ -396,7 +396,7 @@ luc_status luc__module_relu(luc_context *ctx, luc_module *m, luc_tensor *input, 
   if (!ends_in_relu(ctx, m, args) || !luc__is_pure(m) || m->outside.count > 0 ||
       luc__has_hooks(luc__nn_of(ctx), m))
     return LUC_OK;
-  LUC_TRY(forward_by(ctx, m, m->cls->core, luc__linear_relu_forward, args, 1, &result));
+  LUC_TRY(forward_by(ctx, m, m->cls->core, m->cls->core->with_relu, args, 1, &result));
   *out = result.v[0].as.tensor;
   return LUC_OK;
 }

@@ -167,6 +167,14 @@ static luc_status read_plan(luc_context *ctx, luc_class *c) {
   return LUC_OK;
 }
 
+static luc_forward_fn with_relu(luc_forward_fn forward) {
+#define WHICH(name)                                                                                \
+  if (forward == luc__##name##_forward) return luc__##name##_relu_forward;
+  LUC_WITH_RELU(WHICH)
+#undef WHICH
+  return NULL;
+}
+
 static luc_status read_row(luc_context *ctx, int i) {
   luc_nn *nn = luc__nn_of(ctx);
   luc_class *c = &nn->classes[i];
@@ -178,7 +186,8 @@ static luc_status read_row(luc_context *ctx, int i) {
                    .def = def,
                    .core = c,
                    .version = def->version,
-                   .op = -1};
+                   .op = -1,
+                   .with_relu = with_relu(def->forward)};
   luc_status status = parse(ctx, def->name, def->constructor, " -> None", &c->constructor);
   if (status == LUC_OK) status = parse_forward(ctx, def, &c->forward);
   if (status == LUC_OK) {

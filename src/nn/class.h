@@ -85,6 +85,7 @@ struct luc_class {
   int op; /* -1: none */
   int nsources;
   luc_source sources[LUC_MAX_PARAMS];
+  luc_forward_fn with_relu; /* forward, and a ReLU behind it; or NULL */
 };
 
 /* The class of that name, or NULL with an error that names the nearest. Reads the table when first
@@ -116,8 +117,11 @@ luc_status luc__no_forward(luc_context *ctx, luc_module *m, luc_value *args, luc
 #include "nn/classes.def"
 #undef LUC_CLASS
 #undef LUC_LAYER
-/* Linear's, and a ReLU behind it. */
-luc_status luc__linear_relu_forward(luc_context *, luc_module *, luc_value *, luc_outputs *);
+/* Classes whose products can end in relu. */
+#define LUC_WITH_RELU(ROW) ROW(linear) ROW(conv1d) ROW(conv2d) ROW(conv3d)
+#define LUC_WITH_RELU_FORWARD(name)                                                                \
+  luc_status luc__##name##_relu_forward(luc_context *, luc_module *, luc_value *, luc_outputs *);
+LUC_WITH_RELU(LUC_WITH_RELU_FORWARD)
 
 /* Defines luc__<name>_build (luc__<name>_forward): `function`, which serves several rows, for one
  * of them. */

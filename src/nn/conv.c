@@ -105,8 +105,8 @@ static luc_status pad_input(luc_context *ctx, const luc_module *m, int k, luc_te
                   LUC_ARGS(luc_v_tensor(input), luc_v_ints(sides, 2 * k), m->config[PADDING_MODE]));
 }
 
-static luc_status forward(luc_context *ctx, luc_module *m, luc_opid op, int k, luc_value *args,
-                          luc_outputs *out) {
+static luc_status forward(luc_context *ctx, luc_module *m, luc_opid op, int k, bool relu,
+                          luc_value *args, luc_outputs *out) {
   const luc_value *c = m->config;
   static const int64_t nought[MAX_SPATIAL] = {0};
   luc_tensor *weight, *padded = NULL, *result = NULL, *input = args[0].as.tensor;
@@ -117,18 +117,27 @@ static luc_status forward(luc_context *ctx, luc_module *m, luc_opid op, int k, l
     input = padded;
     padding = luc_v_ints(nought, k);
   }
-  luc_status status = luc__op1(ctx, op, &result,
-                               LUC_ARGS(luc_v_tensor(input), luc_v_tensor(weight),
-                                        luc_v_tensor(luc_module_tensor(m, "bias")), c[STRIDE],
-                                        padding, c[DILATION], c[GROUPS]));
+  luc_value v[LUC_MAX_PARAMS] = {luc_v_tensor(input),
+                                 luc_v_tensor(weight),
+                                 luc_v_tensor(luc_module_tensor(m, "bias")),
+                                 c[STRIDE],
+                                 padding,
+                                 c[DILATION],
+                                 c[GROUPS],
+                                 luc_v_int(k)};
+  luc_status status = luc__op1(ctx, relu ? LUC_OP_conv_relu : op, &result, v, relu ? 8 : 7);
+  if (status != LUC_OK) luc__call_failed(ctx, op, status);
   luc_tensor_release(ctx, padded);
   if (status == LUC_OK) *out = (luc_outputs){1, {luc_v_tensor(result)}};
   return status;
 }
 
-LUC_FORWARD_BY(conv1d, forward, LUC_OP_conv1d, 1)
-LUC_FORWARD_BY(conv2d, forward, LUC_OP_conv2d, 2)
-LUC_FORWARD_BY(conv3d, forward, LUC_OP_conv3d, 3)
+LUC_FORWARD_BY(conv1d, forward, LUC_OP_conv1d, 1, false)
+LUC_FORWARD_BY(conv2d, forward, LUC_OP_conv2d, 2, false)
+LUC_FORWARD_BY(conv3d, forward, LUC_OP_conv3d, 3, false)
+LUC_FORWARD_BY(conv1d_relu, forward, LUC_OP_conv1d, 1, true)
+LUC_FORWARD_BY(conv2d_relu, forward, LUC_OP_conv2d, 2, true)
+LUC_FORWARD_BY(conv3d_relu, forward, LUC_OP_conv3d, 3, true)
 
 /* ---- transposed ---- */
 

@@ -271,7 +271,7 @@ void luc__module_impure(luc_context *ctx, luc_module *m, int delta);
 /* luc_module_call without the path in the message: that stays in luc_nn's failed_*. */
 luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *args, int nargs,
                            luc_outputs *out);
-/* relu of m's result where m is a Linear that can end in it and nobody sees what lies between; else
+/* relu of m's result where m can end in it and nobody sees what lies between; else
  * *out is NULL, as after a failure. */
 luc_status luc__module_relu(luc_context *ctx, luc_module *m, luc_tensor *input, luc_tensor **out);
 /* Only the forward of the C class `cls`, without hooks; args must have room for the parameters of

@@ -13,6 +13,7 @@ static const uint8_t policies[LUC_NUM_OPS] = {
     [LUC_OP_conv1d] = LOWER,
     [LUC_OP_conv2d] = LOWER,
     [LUC_OP_conv3d] = LOWER,
+    [LUC_OP_conv_relu] = LOWER,
     [LUC_OP_conv_tbc] = LOWER,
     [LUC_OP_conv_transpose1d] = LOWER,
     [LUC_OP_conv_transpose2d] = LOWER,

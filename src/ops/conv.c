@@ -135,8 +135,8 @@ static luc_status of_parts(luc_context *ctx, luc_opid op, const luc_value *args,
   return luc__f_result(&f, z, out);
 }
 
-/* convolution(input, weight, bias, stride, padding, dilation, groups, output_size) */
-luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *out) {
+/* (input, weight, bias, stride, padding, dilation, groups, output_size); relu of floats alone. */
+static luc_status convolution(luc_context *ctx, bool relu, luc_value *args, luc_value *out) {
   if (!luc__dtype_has_gradient(args[0].as.tensor->dtype)) return convolve_integers(ctx, args, out);
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *x, *w, *b, *y;
@@ -146,6 +146,7 @@ luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *ou
   append(sizes, &args[7]);
   LUC_TRY(luc__scratch(ctx, compute, input->ndim, sizes, &y));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, input->sizes, weight->sizes, sizes);
+  c.relu = relu;
   c.pairs = may_pair(input, weight) && luc__conv_pairs_suit(ctx, &c);
   LUC_TRY(factor(ctx, input, compute, c.pairs, 1, 2, &x));
   LUC_TRY(factor(ctx, weight, compute, c.pairs, 1, 2, &w));
@@ -154,6 +155,9 @@ luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *ou
   if (y->numel > 0) LUC_TRY(luc__conv_forward(ctx, &c, x->data, w->data, luc__data(b), y->data));
   return luc__result(ctx, out, input->dtype, y);
 }
+
+LUC_RUN_BY(convolution, convolution, false)
+LUC_RUN_BY(convolution_relu, convolution, true)
 
 /* convolution_input(grad, weight, input_size, stride, padding, dilation, groups) */
 luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -243,6 +247,7 @@ static luc_status grad_factors(luc_context *ctx, luc_backward *b, int factor0, i
 }
 
 LUC_GRAD_BY(convolution, grad_factors, X, W, G)
+LUC_GRAD_BY(convolution_relu, luc__grad_behind_relu, luc__grad_convolution)
 LUC_GRAD_BY(convolution_input, grad_factors, G, W, X)
 LUC_GRAD_BY(convolution_weight, grad_factors, G, X, W)
 
@@ -343,7 +348,8 @@ static luc_tensor *with_batch(luc_formula *f, const conv_call *c) {
 }
 
 /* (input, weight, bias, stride, padding, dilation, groups) */
-static luc_status convolve(luc_context *ctx, int spatial, luc_value *args, luc_value *out) {
+static luc_status convolve(luc_context *ctx, int spatial, luc_opid op, luc_value *args,
+                           luc_value *out) {
   conv_call c = {.spatial = spatial,
                  .input = args[0].as.tensor,
                  .weight = args[1].as.tensor,
@@ -358,7 +364,7 @@ static luc_status convolve(luc_context *ctx, int spatial, luc_value *args, luc_v
   luc_formula f = luc__formula(ctx);
   luc_value x = luc_v_tensor(with_batch(&f, &c));
   luc_tensor *y = luc__f_call(
-      &f, LUC_OP_convolution,
+      &f, op,
       LUC_ARGS(x, luc_v_tensor(c.weight), luc_v_tensor(c.bias), luc_v_ints(c.stride, spatial),
                luc_v_ints(c.padding, spatial), luc_v_ints(c.dilation, spatial), luc_v_int(c.groups),
                luc_v_ints(c.out, spatial)));
@@ -366,9 +372,10 @@ static luc_status convolve(luc_context *ctx, int spatial, luc_value *args, luc_v
   return luc__f_result(&f, y, out);
 }
 
-LUC_RUN_BY(conv1d, convolve, 1)
-LUC_RUN_BY(conv2d, convolve, 2)
-LUC_RUN_BY(conv3d, convolve, 3)
+LUC_RUN_BY(conv1d, convolve, 1, LUC_OP_convolution)
+LUC_RUN_BY(conv2d, convolve, 2, LUC_OP_convolution)
+LUC_RUN_BY(conv3d, convolve, 3, LUC_OP_convolution)
+LUC_RUN_BY(conv_relu, convolve, (int)args[7].as.i, LUC_OP_convolution_relu)
 
 /* ---- conv_transpose1d, 2d, 3d ---- */
 

@@ -471,16 +471,7 @@ luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* By relu's gradient, which reads the result. */
-luc_status luc__grad_linear_relu(luc_context *ctx, luc_backward *b) {
-  luc_tensor *g = NULL;
-  luc_backward relu = *b, linear = *b;
-  relu.gin = &g, linear.gout = &g;
-  LUC_TRY(luc__grad_relu(ctx, &relu));
-  luc_status status = luc__grad_linear(ctx, &linear);
-  luc_tensor_release(ctx, g);
-  return status;
-}
+LUC_GRAD_BY(linear_relu, luc__grad_behind_relu, luc__grad_linear)
 
 /* ---- products with an added term: beta * input + alpha * (a b) ---- */
 

@@ -229,6 +229,8 @@ int luc__item_sizes(const luc_backward *b, int i, int64_t *sizes);
 luc_dtype luc__input_dtype(const luc_backward *b, int p);
 /* May gout[0] be written to: nobody else will see it? */
 bool luc__gout_is_spare(const luc_backward *b);
+/* The gradient of an operator that ends in relu, by that of the one without. */
+luc_status luc__grad_behind_relu(luc_context *ctx, luc_backward *b, luc_grad_fn grad);
 /* The gradient of a row by one call: op takes the result's gradient, and the row's own arguments 1
  * to n - 1. */
 luc_status luc__grad_call(luc_context *ctx, luc_backward *b, luc_opid op, int n);

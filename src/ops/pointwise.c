@@ -392,6 +392,16 @@ luc_status luc__grad_relu(luc_context *ctx, luc_backward *b) {
   return by_result(ctx, b, LUC_OP_relu_backward);
 }
 
+luc_status luc__grad_behind_relu(luc_context *ctx, luc_backward *b, luc_grad_fn grad) {
+  luc_tensor *g = NULL;
+  luc_backward relu = *b, before = *b;
+  relu.gin = &g, before.gout = &g;
+  LUC_TRY(luc__grad_relu(ctx, &relu));
+  luc_status status = grad(ctx, &before);
+  luc_tensor_release(ctx, g);
+  return status;
+}
+
 /* Of op: g times what has the slope a - 2y by y, a being `at_zero`; gg is its gradient. */
 static luc_status grad_slope(luc_context *ctx, luc_backward *b, luc_opid op, double at_zero) {
   luc_tensor *gg = b->gout[0], *g = b->args[0].as.tensor, *y = b->args[1].as.tensor;

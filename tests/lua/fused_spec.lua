@@ -82,6 +82,73 @@ describe("a ReLU behind a Linear", function()
   end)
 end)
 
+describe("a ReLU behind a convolution", function()
+  -- {class, arguments of it, size of the input}: one for each way a convolution is made.
+  local ways = {
+    { "Conv2d", { 1, 20, 5 }, { 4, 1, 12, 12 } },
+    { "Conv2d", { 20, 50, 5 }, { 2, 20, 12, 12 } },
+    { "Conv2d", { 32, 32, 3, { padding = 1 } }, { 2, 32, 14, 14 } },
+    { "Conv2d", { 64, 48, 3, { padding = 1 } }, { 1, 64, 7, 7 } },
+    { "Conv2d", { 16, 32, 5, { padding = 2, stride = 2 } }, { 2, 16, 15, 15 } },
+    { "Conv2d", { 3, 16, 7, { padding = 3, stride = 2 } }, { 1, 3, 32, 32 } },
+    { "Conv2d", { 24, 24, 3, { groups = 24, padding = 1 } }, { 2, 24, 9, 9 } },
+    { "Conv2d", { 24, 48, 3, { groups = 24 } }, { 2, 24, 9, 9 } },
+    { "Conv2d", { 32, 64, 1 }, { 2, 32, 7, 7 } },
+    { "Conv2d", { 32, 64, 1, { stride = 2, bias = false } }, { 2, 32, 8, 8 } },
+    { "Conv2d", { 16, 120, 5 }, { 3, 16, 5, 5 } },
+    { "Conv2d", { 3, 32, 8, { stride = 8 } }, { 2, 3, 32, 32 } },
+    { "Conv2d", { 64, 64, 3, { dilation = 4, padding = 4 } }, { 1, 64, 14, 14 } },
+    { "Conv2d", { 32, 32, 3, { groups = 4, padding = "same" } }, { 2, 32, 10, 10 } },
+    { "Conv2d", { 2, 3, 3, { padding = 1, padding_mode = "reflect" } }, { 2, 5, 6 } },
+    { "Conv2d", { 2, 3, 3 }, { 0, 2, 5, 5 } },
+    { "Conv1d", { 16, 32, 3, { padding = 1 } }, { 2, 16, 50 } },
+    { "Conv1d", { 5, 7, 9, { dilation = 2 } }, { 5, 40 } },
+    { "Conv3d", { 4, 16, 3, { padding = 1 } }, { 1, 4, 6, 7, 8 } },
+    { "Conv3d", { 16, 16, 3, { stride = 2 } }, { 2, 16, 7, 7, 7 } },
+  }
+
+  for i, way in ipairs(ways) do
+    it("gives the same numbers and gradients: " .. way[1] .. " " .. i, function()
+      for _, dtype in ipairs { "float32", "float64", "bfloat16" } do
+        local fused = nn.Sequential(nn[way[1]](table.unpack(way[2])), nn.ReLU()):to(lucerna[dtype])
+        local apart, below = fused:clone(), 0
+        apart[1]:register_forward_hook(function(_, _, output)
+          below = below + output:lt(0):sum():item()
+        end)
+        local x = lucerna.randn(way[3]):to(lucerna[dtype])
+        local function run(net)
+          local input = x:clone():requires_grad_()
+          local y, leaves = net(input), { input }
+          for p in net:parameters() do leaves[#leaves + 1] = p end
+          return { y, lucerna.autograd.grad(y, leaves, lucerna.arange(y:numel()):view(y.shape)
+            :to(y.dtype) / (y:numel() + 1)) }
+        end
+        local a, b = run(apart), run(fused)
+        assert.is_true(below > 0 or x:numel() == 0)
+        for k = 1, #a do assert.is_true(lucerna.equal(a[k], b[k])) end
+      end
+    end)
+  end
+
+  it("fails as before, and goes on behind the ReLU", function()
+    local net = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.ReLU())
+    assert.same({ 1, 4, 1, 1 }, net(lucerna.randn(1, 2, 5, 5)).shape)
+    local ok, message = pcall(net, lucerna.randn(1, 3, 5, 5))
+    assert.is_false(ok)
+    assert.matches("in 0 %(Conv2d%): conv2d: input has 3 channels, weight expects 2", message)
+    net[3].weight = nn.Parameter(lucerna.randn(4, 3, 3))
+    ok, message = pcall(net, lucerna.randn(1, 2, 5, 5))
+    assert.is_false(ok)
+    assert.matches("in 2 %(Conv2d%): conv2d: weight must have 4 dimensions", message)
+  end)
+
+  it("is differentiated twice", function()
+    local net = nn.Sequential(nn.Conv2d(2, 3, 3, { padding = 1 }), nn.ReLU()):double()
+    assert.is_true(lucerna.autograd.gradgradcheck(function(x) return net(x) ^ 2 end,
+      { lucerna.randn(1, 2, 4, 4):double():requires_grad_() }))
+  end)
+end)
+
 describe("a Transformer's feed-forward part", function()
   local function layer(kind, options)
     options.dim_feedforward, options.batch_first, options.dropout = 24, true, 0.0
