@@ -9,6 +9,7 @@
 
 #define LUC_L_MAGIC_OPTIMIZER 0x4C75634Fu
 
+/* Its user value has the tables that state[p] has given, by the addresses of the parameters. */
 typedef struct optimizer_box {
   uint32_t magic;
   luc_l_state *st;
@@ -36,7 +37,7 @@ static int optimizer_new(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
   const char *kind = luaL_checkstring(L, 1);
-  optimizer_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  optimizer_box *box = lua_newuserdatauv(L, sizeof *box, 1);
   *box = (optimizer_box){.magic = LUC_L_MAGIC_OPTIMIZER, .st = st};
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_setmetatable(L, -2);
@@ -332,7 +333,8 @@ static int optimizer_add_group(lua_State *L) {
   return 1;
 }
 
-/* Takes over what a user has made of the parameters of the group at the top of the stack. */
+/* Takes over what a user has made of the parameters of the group at the top of the stack, for the
+ * optimizer at 1. */
 static void take_params(lua_State *L, const optimizer_box *box, int group) {
   if (lua_getfield(L, -1, "params") != LUA_TTABLE)
     luc_l_error(L, "%s: param_groups[%d].params must be a table of tensors (got %s)",
@@ -347,20 +349,26 @@ static void take_params(lua_State *L, const optimizer_box *box, int group) {
   }
   if (!same) {
     luc_tensor **params = read_params(L, box, lua_gettop(L), (int)n);
+    lua_pushnil(L);
+    lua_setiuservalue(L, 1, 1);
     luc_l_check(L, box->st, luc__optimizer_exchange(box->st->ctx, box->o, group, params, (int)n));
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
 }
 
-/* optimizer_take(o, groups): their parameters, for what knows them by their places */
-static int optimizer_take(lua_State *L) {
-  optimizer_box *box = check_optimizer(L);
-  luaL_checktype(L, 2, LUA_TTABLE);
+/* Those of the groups at `index`, of the optimizer at 1. */
+static void take_all(lua_State *L, const optimizer_box *box, int index) {
+  luaL_checktype(L, index, LUA_TTABLE);
   for (int g = 0; g < luc_optimizer_num_groups(box->o); g++) {
-    if (lua_rawgeti(L, 2, g + 1) == LUA_TTABLE) take_params(L, box, g);
+    if (lua_rawgeti(L, index, g + 1) == LUA_TTABLE) take_params(L, box, g);
     lua_pop(L, 1);
   }
+}
+
+/* optimizer_take(o, groups): their parameters, for what knows them by their places */
+static int optimizer_take(lua_State *L) {
+  take_all(L, check_optimizer(L), 2);
   return 0;
 }
 
@@ -433,54 +441,182 @@ static int optimizer_place(lua_State *L) {
   return 2;
 }
 
-/* optimizer_next(o, param) -> the parameter after it, or nil; of nil the first */
-static int optimizer_next(lua_State *L) {
-  optimizer_box *box = check_optimizer(L);
-  int group = 0, param = -1;
-  if (!lua_isnil(L, 2)) find_place(box, luc_l_totensor(L, 2), &group, &param);
-  for (param++; group < box->o->ngroups && param == box->o->groups[group]->n; group++) param = 0;
-  luc_l_pushtensor(L, box->st,
-                   group < box->o->ngroups ? box->o->groups[group]->slots[param].param : NULL);
-  return 1;
-}
-
 static bool has_state(const luc_optimizer *o, int group, int param) {
   for (int s = 0; luc_optimizer_state_name(o, s); s++)
     if (luc_optimizer_state(o, group, param, s)) return true;
   return false;
 }
 
-/* Pushes {name = tensor}, if there was a step. */
-static bool push_state(lua_State *L, optimizer_box *box, int group, int param) {
+/* Is t what push_scalar would make of the number? */
+static bool is_scalar(const optimizer_box *box, const luc_tensor *t, double number) {
+  const luc_dtype dtype = box->st->ctx->default_dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+  if (!t || t->ndim || t->inner || t->dtype != dtype) return false;
+  return luc__load_scalar(t->data, dtype).as.f == (dtype == LUC_FLOAT64 ? number : (float)number);
+}
+
+/* Pushes field i of a state: its name, from the list at `names` if that is not 0. */
+static void push_field(lua_State *L, int names, int i, const char *name) {
+  if (names)
+    lua_rawgeti(L, names, i + 1);
+  else
+    lua_pushstring(L, name);
+}
+
+/* The tensor that the state on top has under its field i; a new state, without names, has none. */
+static luc_tensor *known_tensor(lua_State *L, int names, int i) {
+  if (!names) return NULL;
+  lua_rawgeti(L, names, i + 1);
+  lua_rawget(L, -2);
+  luc_tensor *t = luc_l_totensor(L, -1);
+  lua_pop(L, 1);
+  return t;
+}
+
+static void write_scalar(lua_State *L, optimizer_box *box, int names, int i, const char *name,
+                         double number) {
+  if (is_scalar(box, known_tensor(L, names, i), number)) return;
+  push_field(L, names, i, name);
+  push_scalar(L, box, number);
+  lua_rawset(L, -3);
+}
+
+/* Writes a parameter's state into the table on top, where it is not there yet. names: a list of its
+ * fields' names, or 0 for a new table. */
+static void write_state(lua_State *L, optimizer_box *box, int group, int param, int names) {
+  const luc_optimizer *o = box->o;
   const char *name;
+  int i = 0;
+  for (int s = 0; (name = luc_optimizer_state_name(o, s)); s++, i++) {
+    luc_tensor *t = luc_optimizer_state(o, group, param, s);
+    if (names && known_tensor(L, names, i) == t) continue;
+    push_field(L, names, i, name);
+    luc_l_pushtensor(L, box->st, t);
+    lua_rawset(L, -3);
+  }
+  if (!luc_optimizer_state(o, group, param, 0)) return;
+  for (int s = 0; (name = luc_optimizer_scalar_name(o, s)); s++, i++)
+    write_scalar(L, box, names, i, name, luc_optimizer_scalar(o, group, param, s));
+  const int64_t steps = luc_optimizer_steps(o, group, param);
+  if (o->kind->counts == LUC_COUNTS_INTEGER) {
+    push_field(L, names, i, "step");
+    lua_pushinteger(L, steps);
+    lua_rawset(L, -3);
+  } else if (o->kind->counts) {
+    write_scalar(L, box, names, i, "step", (double)steps);
+  }
+}
+
+static bool push_state(lua_State *L, optimizer_box *box, int group, int param) {
   if (!has_state(box->o, group, param)) return false;
   lua_createtable(L, 0, 4);
-  for (int s = 0; (name = luc_optimizer_state_name(box->o, s)); s++) {
-    luc_l_pushtensor(L, box->st, luc_optimizer_state(box->o, group, param, s));
-    lua_setfield(L, -2, name);
-  }
-  if (!luc_optimizer_state(box->o, group, param, 0)) return true;
-  for (int s = 0; (name = luc_optimizer_scalar_name(box->o, s)); s++) {
-    push_scalar(L, box, luc_optimizer_scalar(box->o, group, param, s));
-    lua_setfield(L, -2, name);
-  }
-  if (!box->o->kind->counts) return true;
-  const int64_t steps = luc_optimizer_steps(box->o, group, param);
-  if (box->o->kind->counts == LUC_COUNTS_INTEGER)
-    lua_pushinteger(L, steps);
-  else
-    push_scalar(L, box, (double)steps);
-  lua_setfield(L, -2, "step");
+  write_state(L, box, group, param, 0);
   return true;
 }
 
-/* optimizer_state(o, param) -> {name = tensor}, empty before the first step; nil of no parameter */
-static int optimizer_state(lua_State *L) {
-  optimizer_box *box = check_optimizer(L);
+/* Pushes a table for the states that the optimizer at 1 keeps: it begins with the names of their
+ * fields. */
+static void new_kept(lua_State *L, const luc_optimizer *o) {
+  const char *name;
+  lua_Integer n = 0;
+  lua_newtable(L);
+  for (int s = 0; (name = luc_optimizer_state_name(o, s)); s++) {
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, ++n);
+  }
+  for (int s = 0; (name = luc_optimizer_scalar_name(o, s)); s++) {
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_pushliteral(L, "step");
+  lua_rawseti(L, -2, ++n);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, 1);
+}
+
+/* A parameter's state in a table that the optimizer at 1 keeps: whenever it is asked for, it is as
+ * the state is then, like the one that PyTorch has. */
+static bool push_kept_state(lua_State *L, optimizer_box *box, int group, int param) {
+  if (!has_state(box->o, group, param)) return false;
+  const void *key = box->o->groups[group]->slots[param].param;
+  const int at = lua_gettop(L) + 1;
+  if (lua_getiuservalue(L, 1, 1) != LUA_TTABLE) {
+    new_kept(L, box->o);
+    lua_replace(L, at);
+  }
+  if (lua_rawgetp(L, at, key) == LUA_TTABLE) {
+    write_state(L, box, group, param, at);
+  } else {
+    push_state(L, box, group, param);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, at, key);
+  }
+  lua_replace(L, at);
+  lua_settop(L, at);
+  return true;
+}
+
+/* Its table is nobody's from now on. */
+static void forget_state(lua_State *L, const optimizer_box *box, int group, int param) {
+  const void *key = box->o->groups[group]->slots[param].param;
+  if (lua_getiuservalue(L, 1, 1) == LUA_TTABLE && lua_rawgetp(L, -1, key) != LUA_TNIL) {
+    lua_pushnil(L); /* an existing key: cannot raise */
+    lua_rawsetp(L, -3, key);
+  }
+}
+
+/* Puts the optimizer of the view at 1 into its place, and the view at 3. The upvalues are the keys
+ * under which a view has that and the object that holds it. */
+static optimizer_box *check_view(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_rawget(L, 3);
+  lua_replace(L, 1);
+  return check_optimizer(L);
+}
+
+/* view[param] -> {name = tensor}, empty before the first step; nil of no parameter */
+static int view_index(lua_State *L) {
+  optimizer_box *box = check_view(L);
   int group, param;
-  if (!find_place(box, luc_l_totensor(L, 2), &group, &param)) return 0;
-  if (!push_state(L, box, group, param)) lua_newtable(L);
+  const luc_tensor *t = luc_l_totensor(L, 2);
+  if (!find_place(box, t, &group, &param)) {
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_rawget(L, 3);
+    lua_getfield(L, 4, "param_groups");
+    take_all(L, box, 5);
+    if (!find_place(box, t, &group, &param)) return 0;
+  }
+  if (!push_kept_state(L, box, group, param)) lua_newtable(L);
   return 1;
+}
+
+/* next(view, param) -> the next parameter that has a state, and that */
+static int view_next(lua_State *L) {
+  optimizer_box *box = check_view(L);
+  int group = 0, param = -1;
+  if (!lua_isnil(L, 2) && !find_place(box, luc_l_totensor(L, 2), &group, &param)) return 0;
+  for (param++; group < box->o->ngroups; group++, param = 0)
+    for (; param < box->o->groups[group]->n; param++) {
+      if (!has_state(box->o, group, param)) continue;
+      luc_l_pushtensor(L, box->st, box->o->groups[group]->slots[param].param);
+      push_kept_state(L, box, group, param);
+      return 2;
+    }
+  return 0;
+}
+
+/* optimizer_view(core, owner) -> what reads views that have their optimizers and what holds them
+ * under these keys; what is their next */
+static int optimizer_view(lua_State *L) {
+  lua_settop(L, 2);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_pushcclosure(L, view_index, 2);
+  lua_pushvalue(L, 1);
+  lua_pushcclosure(L, view_next, 1);
+  return 2;
 }
 
 /* optimizer_states(o) -> the states that there are, by parameters' numbers from 0 */
@@ -555,6 +691,8 @@ static int optimizer_set_state(lua_State *L) {
   int group, param;
   const char *name;
   check_place(L, box, &group, &param);
+  forget_state(L, box, group, param);
+  lua_settop(L, 4);
   for (int s = 0; (name = luc_optimizer_state_name(box->o, s)); s++) {
     lua_getfield(L, 4, name);
     luc_optimizer_set_state(box->st->ctx, box->o, group, param, s, luc_l_totensor(L, -1));
@@ -577,14 +715,13 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {"_optimizer_fits", optimizer_fits},
                                        {"_optimizer_ids", optimizer_ids},
                                        {"_optimizer_place", optimizer_place},
-                                       {"_optimizer_next", optimizer_next},
                                        {"_optimizer_check_options", optimizer_check_options},
                                        {"_optimizer_add_group", optimizer_add_group},
                                        {"_optimizer_step", optimizer_step},
                                        {"_known_rows", known_rows},
                                        {"_scale", scale},
                                        {"_optimizer_take", optimizer_take},
-                                       {"_optimizer_state", optimizer_state},
+                                       {"_optimizer_view", optimizer_view},
                                        {"_optimizer_states", optimizer_states},
                                        {"_optimizer_copy_state", optimizer_copy_state},
                                        {"_optimizer_set_state", optimizer_set_state},

@@ -53,17 +53,10 @@ end
 function Fused:_set_state(g, k, copy) core._optimizer_set_state(self._core, g, k, copy) end
 
 -- o.state[p] reads the core's state of parameter p; assigning replaces it. A view knows its
--- optimizer under a key that nobody else has.
-local OWNER = {}
-local VIEW = {}
-
-function VIEW:__index(p)
-  local owner = self[OWNER]
-  local state = core._optimizer_state(owner._core, p)
-  if state then return state end
-  owner:_take_params()
-  return core._optimizer_state(owner._core, p)
-end
+-- optimizer and the core's under keys that nobody else has.
+local OWNER, CORE = {}, {}
+local VIEW, next_state = {}, nil
+VIEW.__index, next_state = core._optimizer_view(CORE, OWNER)
 
 function VIEW:__newindex(p, state)
   local owner = self[OWNER]
@@ -73,17 +66,7 @@ function VIEW:__newindex(p, state)
   owner:_set_state(g, k, owner:_copy_state(g, k, state or {}))
 end
 
-function VIEW:__pairs()
-  local o, p = self[OWNER]._core, nil
-  return function()
-    local state
-    repeat
-      p = core._optimizer_next(o, p)
-      state = p and core._optimizer_state(o, p)
-    until p == nil or next(state)
-    return p, state
-  end
-end
+function VIEW:__pairs() return next_state, self end
 
 -- Where a constructor's arguments give lr as a tensor, a number takes its place; returns it.
 local function take_tensor(rest)
@@ -118,7 +101,7 @@ local function fused(kind)
       rest, params = {n = 1, options}, params.params
     end
     self._core = core._optimizer_new(kind)
-    self.state = setmetatable({[OWNER] = self}, VIEW)
+    self.state = setmetatable({[OWNER] = self, [CORE] = self._core}, VIEW)
     local tensor = rest.n > 0 and take_tensor(rest) or nil
     local defaults, names = core._optimizer_options(self._core, table.unpack(rest, 1, rest.n))
     defaults.lr = tensor or defaults.lr
