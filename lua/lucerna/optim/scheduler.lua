@@ -8,6 +8,9 @@ local class = require "lucerna.optim.class"
 
 local scheduler = {}
 
+local ipairs, setmetatable, type, unpack = ipairs, setmetatable, type, table.unpack
+local number = optim.Optimizer._number
+
 scheduler.fail = core._fail
 
 local fail = scheduler.fail
@@ -25,7 +28,9 @@ local CALLED = {step = true, get_lr = true}
 function LRScheduler.__define(key, value)
   if not CALLED[key] then return value end
   return function(self, ...)
-    check_self(self, "LRScheduler", key, "optimizer")
+    if type(self) ~= "table" or self.optimizer == nil then
+      check_self(self, "LRScheduler", key, "optimizer")
+    end
     return value(self, ...)
   end
 end
@@ -56,7 +61,7 @@ function LRScheduler:__init(optimizer, last_epoch)
       fail("%s: param 'initial_lr' is not specified in param_groups[%d] when resuming", self.__name,
         k)
     end
-    self.base_lrs[k] = optim.Optimizer._number(group.initial_lr)
+    self.base_lrs[k] = number(group.initial_lr)
   end
   self:_initial_step()
 end
@@ -67,10 +72,14 @@ function LRScheduler:_initial_step()
 end
 
 -- A group's rate, which may be a tensor: that is written in place.
-function scheduler.rate(group) return optim.Optimizer._number(group.lr) end
+function scheduler.rate(group)
+  local lr = group.lr
+  return type(lr) == "number" and lr or number(lr)
+end
+local rate_of = scheduler.rate
 
 function scheduler.set_rate(group, rate)
-  if lucerna.is_tensor(group.lr) then
+  if type(group.lr) ~= "number" and lucerna.is_tensor(group.lr) then
     local guard <close> = core._mode(false)
     guard()
     group.lr:fill_(rate)
@@ -79,10 +88,10 @@ function scheduler.set_rate(group, rate)
   end
 end
 
--- The current rate of every group.
+-- The current rate of every group. {nil} has room for one, which most optimizers have.
 function scheduler.current(optimizer)
-  local rates = {}
-  for k, group in ipairs(optimizer.param_groups) do rates[k] = scheduler.rate(group) end
+  local rates = {nil}
+  for k, group in ipairs(optimizer.param_groups) do rates[k] = rate_of(group) end
   return rates
 end
 
@@ -91,10 +100,13 @@ function scheduler.write(self, rates)
   if type(rates) ~= "table" then
     fail("%s.get_lr: expected a table of rates (got %s)", self.__name, type(rates))
   end
-  local last = {}
+  local last = {nil}
   for k, group in ipairs(self.optimizer.param_groups) do
-    last[k] = rates[k] or scheduler.rate(group)
-    scheduler.check_number(self.__name, "the rate of group " .. k, last[k])
+    local rate = rates[k] or rate_of(group)
+    if type(rate) ~= "number" then
+      scheduler.check_number(self.__name, "the rate of group " .. k, rate)
+    end
+    last[k] = rate
   end
   for k, group in ipairs(self.optimizer.param_groups) do
     if rates[k] then scheduler.set_rate(group, rates[k]) end
@@ -102,14 +114,17 @@ function scheduler.write(self, rates)
   self._last_lr = last
 end
 
--- If it is closed by an error, these fields are as they were before.
-function scheduler.unless_done(self, ...)
-  local names, before = {...}, {}
-  for k, name in ipairs(names) do before[k] = self[name] end
-  return setmetatable({}, {__close = function(_, problem)
-    if problem == nil then return end
-    for k, name in ipairs(names) do self[name] = before[k] end
-  end})
+local UNDO = {__close = function(undo, problem)
+  if problem == nil then return end
+  local self = undo[1]
+  for k = 2, 6, 2 do
+    if undo[k] then self[undo[k]] = undo[k + 1] end
+  end
+end}
+
+-- If it is closed by an error, these fields (the third is optional) are as they were before.
+function scheduler.unless_done(self, a, b, c)
+  return setmetatable({self, a, self[a], b, self[b], c, c and self[c]}, UNDO)
 end
 
 --- Advances one epoch and sets the groups' learning rates. step(epoch) goes to an epoch, by the
@@ -174,16 +189,18 @@ end
 -- Rates made of each group's rate, first rate and position; every: also of groups that came later
 -- and have no first rate.
 function scheduler.each(self, f, every)
-  local rates = {}
+  local rates, base_lrs = {nil}, self.base_lrs
   for k, group in ipairs(self.optimizer.param_groups) do
-    rates[k] = (every or self.base_lrs[k]) and f(scheduler.rate(group), self.base_lrs[k], k)
+    rates[k] = (every or base_lrs[k]) and f(rate_of(group), base_lrs[k], k)
   end
   return rates
 end
 
 -- The current rates, all multiplied by one factor.
 function scheduler.scaled(self, factor)
-  return scheduler.each(self, function(lr) return lr * factor end, true)
+  local rates = {nil}
+  for k, group in ipairs(self.optimizer.param_groups) do rates[k] = rate_of(group) * factor end
+  return rates
 end
 
 -- A list with one number for each group, from such a list or one number for all.
