@@ -34,7 +34,7 @@ static luc_l_peer *push_known(lua_State *L, luc_l_nn *nn, const luc_module *m) {
 static luc_l_peer *new_peer(lua_State *L, luc_l_nn *nn, luc_l_class *c, int cls) {
   luc_l_pace_check(L, nn->st);
   luc_l_peer *peer = lua_newuserdatauv(L, sizeof *peer, 1);
-  *peer = (luc_l_peer){LUC_L_MAGIC_MODULE, NULL, nn, c};
+  *peer = (luc_l_peer){.magic = LUC_L_MAGIC_MODULE, .nn = nn, .cls = c};
   lua_createtable(L, 0, 4);
   lua_setiuservalue(L, -2, 1);
   lua_getiuservalue(L, cls, LUC_L_CLASS_META + LUC_L_CALL_NATIVE);
@@ -248,6 +248,15 @@ static void host_changed(luc_context *ctx, void *ud, luc_module *m) {
   lua_pop(L, 3);
 }
 
+static void host_configured(void *ud, luc_module *m) {
+  luc_l_nn *nn = ud;
+  luc_l_peer *peer = m->peer;
+  lua_State *L = any_state(nn);
+  if (!peer->kept || !lua_checkstack(L, 8) || !push_known(L, nn, m)) return;
+  luc_l_forget_arguments(L, peer, -1);
+  lua_pop(L, 1);
+}
+
 typedef struct edge_change {
   luc_l_nn *nn;
   luc_module *m;
@@ -308,6 +317,7 @@ static void be_host(lua_State *L, luc_l_nn *nn) {
   core->host.ud = nn;
   core->host.pin = host_pin;
   core->host.changed = host_changed;
+  core->host.configured = host_configured;
   core->host.edge = host_edge;
   luc_l_call_host(&core->host);
   luc_l_clone_host(&core->host);

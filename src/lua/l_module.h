@@ -58,6 +58,7 @@ enum { LUC_L_CLASS_TABLE = 1, LUC_L_CLASS_META = 2 };
 
 typedef struct luc_l_peer {
   uint32_t magic;
+  uint32_t kept; /* bit p: its table has the value of constructor argument p */
   luc_module *m; /* NULL: collected */
   luc_l_nn *nn;
   luc_l_class *cls;
@@ -140,6 +141,11 @@ int luc_l_module_index(lua_State *L);
 int luc_l_module_newindex(lua_State *L);
 /* core.nn._config_names(m): constructor arguments that can be read as fields. */
 int luc_l_module_config_names(lua_State *L);
+/* Is what the peer's table has under an interned name the value of a constructor argument, kept
+ * since it was read, and no field? */
+bool luc_l_is_kept(const luc_l_peer *peer, const char *name);
+/* Takes such values out of the table of the peer at index. */
+void luc_l_forget_arguments(lua_State *L, luc_l_peer *peer, int index);
 int luc_l_module_set_field(lua_State *L);
 /* Is it the name of a map of slots or hooks, as PyTorch's m._parameters? */
 bool luc_l_is_view(const char *name);

@@ -8,16 +8,43 @@
 
 /* ---- reading ---- */
 
-/* Position of a constructor argument that is a field, or -1. name: a string of Lua's: short ones
- * are found by their address. A slot of the name hides the argument, and so does a parameter that
- * was deleted: `bias` is computed then. */
-static int find_config(const luc_module *m, const char *name, size_t length) {
-  if (!m->config) return -1;
+/* Position of the constructor argument of this name, or -1. name: a string of Lua's: short ones are
+ * found by their address. */
+static int find_argument(const luc_module *m, const char *name) {
   const luc_l_class *c = luc__config_class(m->cls->core)->binding;
   int p = c ? c->constructor.schema->nparams - 1 : -1;
   while (p >= 0 && c->fields[p] != name) p--;
+  return p;
+}
+
+/* The same of one that is a field: a slot of the name hides it, and so does a parameter that was
+ * deleted: `bias` is computed then. */
+static int find_config(const luc_module *m, const char *name, size_t length) {
+  int p = m->config ? find_argument(m, name) : -1;
   if (p < 0 || (m->outside.count > 0 && luc__map_find(&m->outside, name, length))) return -1;
   return luc__slot_find(m, name, length, NULL) ? -1 : p;
+}
+
+bool luc_l_is_kept(const luc_l_peer *peer, const char *name) {
+  int p = peer->kept ? find_argument(peer->m, name) : -1;
+  return p >= 0 && peer->kept >> p & 1;
+}
+
+void luc_l_forget_arguments(lua_State *L, luc_l_peer *peer, int index) {
+  const luc_l_class *c = luc__config_class(peer->m->cls->core)->binding;
+  lua_getiuservalue(L, index, 1);
+  for (uint32_t rest = c ? peer->kept : 0; rest; rest &= rest - 1) {
+    const char *name = c->fields[__builtin_ctz(rest)];
+    lua_pushstring(L, name); /* it is there already */
+    if (lua_rawget(L, -2) != LUA_TNIL && lua_type(L, -1) <= LUA_TSTRING) {
+      lua_pushstring(L, name);
+      lua_pushnil(L); /* an existing key: cannot raise */
+      lua_rawset(L, -4);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  peer->kept = 0;
 }
 
 int luc_l_module_config_names(lua_State *L) {
@@ -114,8 +141,9 @@ bool luc_l_is_view(const char *name) {
   return false;
 }
 
-/* m.name: `training` or a constructor argument, which come before what the class has. */
-static bool push_argument(lua_State *L, const luc_l_peer *peer) {
+/* m.name: `training` or a constructor argument, which come before what the class has. Lists are the
+ * caller's to change; other arguments are kept in the peer's table (at 3). */
+static bool push_argument(lua_State *L, luc_l_peer *peer) {
   const luc_module *m = peer->m;
   size_t length;
   const char *name = lua_tolstring(L, 2, &length);
@@ -128,6 +156,12 @@ static bool push_argument(lua_State *L, const luc_l_peer *peer) {
   int type = luc__config_class(m->cls->core)->constructor->params[p].type;
   bool from_one = type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS;
   luc_l_push_value(L, &m->config[p], from_one);
+  if (lua_type(L, -1) <= LUA_TSTRING) {
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, 3);
+    peer->kept |= 1u << p;
+  }
   return true;
 }
 
@@ -551,12 +585,13 @@ int luc_l_module_newindex(lua_State *L) {
   lua_settop(L, 3);
   if (peer->cls->properties && luc_l_write_property(L, peer) >= 0) return 0;
   if (lua_type(L, 2) == LUA_TSTRING) {
-    /* Over an ordinary field another one is written at once: slots hold userdata. */
+    /* Over an ordinary field another one is written at once: slots hold userdata, and arguments that
+     * are kept are known. */
     if (lua_type(L, 3) <= LUA_TSTRING) {
       lua_getiuservalue(L, 1, 1);
       lua_pushvalue(L, 2);
       int old = lua_rawget(L, 4);
-      if (old != LUA_TNIL && old <= LUA_TSTRING) {
+      if (old != LUA_TNIL && old <= LUA_TSTRING && !luc_l_is_kept(peer, lua_tostring(L, 2))) {
         lua_pushvalue(L, 2);
         lua_pushvalue(L, 3);
         lua_rawset(L, 4);

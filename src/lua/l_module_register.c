@@ -320,7 +320,7 @@ static int delattr(lua_State *L, luc_l_state *st, luc_l_args *a) {
   }
   lua_getiuservalue(L, self, 1);
   lua_pushvalue(L, key);
-  if (lua_rawget(L, -2) == LUA_TNIL)
+  if (lua_rawget(L, -2) == LUA_TNIL || luc_l_is_kept(peer, name))
     return luc_l_error(L, "delattr: '%s' object has no attribute '%s'", peer->m->cls->name, name);
   lua_pushvalue(L, key);
   lua_pushnil(L);

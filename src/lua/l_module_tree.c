@@ -605,14 +605,14 @@ static int replicate(lua_State *L) {
   return luc_l_results(L, nn->st, 1, luc__module_copy_config(nn->st->ctx, peer->m, copy->m));
 }
 
-/* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty, or what
- * shows them? */
+/* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty, what shows
+ * them, or a constructor argument that is kept? */
 static int is_slot(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
   size_t length;
   const char *name = luaL_checklstring(L, 2, &length);
   luc_map_entry *e = luc__slot_find(peer->m, name, length, NULL);
-  lua_pushboolean(L, (e && e->value) || luc_l_is_view(name));
+  lua_pushboolean(L, (e && e->value) || luc_l_is_view(name) || luc_l_is_kept(peer, name));
   return 1;
 }
 

@@ -37,6 +37,7 @@ static void restore_peer(lua_State *L, luc_l_nn *nn, int index) {
   lua_pop(L, 1);
   lua_settop(L, then);
   lua_setiuservalue(L, index, 1);
+  if (peer) peer->kept = 0; /* the table has none */
   if (peer && peer->m && had != has) luc__module_impure(nn->st->ctx, peer->m, had ? 1 : -1);
 }
 
@@ -64,6 +65,7 @@ static int snapshot_close(lua_State *L) {
 static void copy_fields(lua_State *L, luc_l_nn *nn, int index) {
   luc_l_push_hook_functions(L, nn, index, true);
   lua_pop(L, 1);
+  luc_l_forget_arguments(L, luc_l_topeer(L, index), index);
   lua_getiuservalue(L, index, 1);
   int from = lua_gettop(L);
   lua_newtable(L);

@@ -38,13 +38,23 @@ luc_status luc__config_copy(luc_context *ctx, const luc_value *args, int n, luc_
   return LUC_OK;
 }
 
+void luc__config_changed(luc_context *ctx, luc_module *m) {
+  const luc_host *host = &luc__nn_of(ctx)->host;
+  if (m->peer != NULL && host->configured != NULL) host->configured(host->ud, m);
+}
+
+void luc__config_take(luc_context *ctx, luc_module *m, luc_value *config, size_t size) {
+  luc__free(ctx, m->config, m->config_size);
+  m->config = config;
+  m->config_size = size;
+  luc__config_changed(ctx, m);
+}
+
 luc_status luc__config_set(luc_context *ctx, luc_module *m, const luc_value *args, int n) {
   luc_value *config;
   size_t size;
   LUC_TRY(luc__config_copy(ctx, args, n, &config, &size));
-  luc__free(ctx, m->config, m->config_size);
-  m->config = config;
-  m->config_size = size;
+  luc__config_take(ctx, m, config, size);
   return LUC_OK;
 }
 

@@ -130,6 +130,7 @@ luc_status luc__lazy_initialize(luc_context *ctx, luc_module *m, const luc_tenso
     luc__module_unref(ctx, real);
   }
   m->config[0] = luc_v_int(size);
+  luc__config_changed(ctx, m);
   return LUC_OK;
 }
 

@@ -85,6 +85,8 @@ typedef struct luc_host {
   void (*pin)(luc_context *ctx, void *ud, luc_module *m, bool on);
   /* Purity or hooks changed: another way of calling may be due. */
   void (*changed)(luc_context *ctx, void *ud, luc_module *m);
+  /* Constructor arguments changed: what was kept of them is forgotten. */
+  void (*configured)(void *ud, luc_module *m);
   /* What the host's object has under a name, as a new reference; NULL if that is no tensor. */
   luc_status (*tensor)(luc_context *ctx, void *ud, luc_module *m, const char *name, size_t length,
                        luc_tensor **out);
@@ -186,6 +188,10 @@ luc_status luc__config_copy(luc_context *ctx, const luc_value *args, int n, luc_
                             size_t *size);
 /* m keeps a copy of n arguments in place of those it has. */
 luc_status luc__config_set(luc_context *ctx, luc_module *m, const luc_value *args, int n);
+/* To be called when arguments have changed: the host may have kept them. */
+void luc__config_changed(luc_context *ctx, luc_module *m);
+/* Puts such a block in the place of m's. */
+void luc__config_take(luc_context *ctx, luc_module *m, luc_value *config, size_t size);
 /* Does v have what its kind says, be it from a host in C? */
 bool luc__value_whole(const luc_value *v);
 /* Does a value fit a parameter of a schema? */

@@ -170,9 +170,7 @@ static void restore_module(luc_context *ctx, saved_module *saved) {
   luc__map_init(&saved->transient);
   m->training = saved->training;
   if (saved->config == NULL) return;
-  luc__free(ctx, m->config, m->config_size);
-  m->config = saved->config;
-  m->config_size = saved->config_size;
+  luc__config_take(ctx, m, saved->config, saved->config_size);
   saved->config = NULL;
   saved->config_size = 0;
 }

@@ -203,6 +203,66 @@ describe("assigning a field", function()
     assert.is_nil(nn.Linear(1, 1, {bias = false}).bias)
   end)
 
+  it("keeps constructor arguments that were read until they change", function()
+    local d = nn.Dropout(0.5)
+    local function names() return table.concat(keys_of(pairs(d)), " ") end
+    local before = names()
+    assert.are.equal(0.5, d.p)
+    assert.are.equal(0.5, d.p)
+    assert.is_false(d.inplace)
+    assert.are.equal(before, names())
+    local copy, replica = d:clone(), d:_replicate_for_data_parallel()
+    d.p = 0.25
+    assert.are.same({0.25, 0.5, 0.5}, {d.p, copy.p, replica.p})
+    copy.p, replica.p, d.inplace = 0.125, 1, true
+    assert.are.same({0.25, 0.125, 1}, {d.p, copy.p, replica.p})
+    assert.are.equal("Dropout(p=0.25, inplace=True)", tostring(d))
+    assert.are.equal("Dropout(p=0.125, inplace=False)", tostring(copy))
+    assert.are.equal("Dropout(p=1, inplace=False)", tostring(replica))
+    fails("attribute 'p' already exists", d.register_buffer, d, "p", lucerna.ones(1))
+    fails("'Dropout' object has no attribute 'p'", nn.delattr, d, "p")
+    fails("p must be a number", set, d, "p", "x")
+    assert.are.equal(0.25, d.p)
+    nn.Dropout.__init(d, 0.75)
+    assert.are.equal(0.75, d.p)
+    local conv = nn.Conv2d(2, 4, 3, {padding_mode = "reflect"})
+    conv.stride[1] = 7
+    assert.are.same({1, 1}, conv.stride)
+    assert.are.equal("reflect", conv.padding_mode)
+    conv.groups = nn.Parameter(lucerna.ones(1))
+    assert.are.equal("Parameter", nn.isinstance(conv.groups, nn.Parameter) and "Parameter")
+  end)
+
+  it("puts arguments that were read back where loading fails", function()
+    local Own = nn.class("Own", nn.Dropout)
+    function Own:_load_from_state_dict() -- luacheck: no unused args
+      self.seen, self.p = self.p, 0.9
+      assert(self.p == 0.9)
+      error("no", 0)
+    end
+    local d = Own(0.5)
+    assert.are.equal(0.5, d.p)
+    fails("no", d.load_state_dict, d, {})
+    assert.is_nil(d.seen)
+    assert.are.equal(0.5, d.p)
+    d.p = 0.25
+    assert.are.equal("Own(p=0.25, inplace=False)", tostring(d))
+    assert.are.equal(0.25, d.p)
+  end)
+
+  it("leaves fields alone that are older than the arguments", function()
+    local Early = nn.class("Early", nn.Dropout)
+    function Early:__init()
+      self.p = 3
+      nn.Dropout.__init(self, 0.5)
+    end
+    local d = Early()
+    assert.are.equal(3, d.p)
+    d.p = 4
+    assert.are.equal(4, d.p)
+    assert.are.equal("Early(p=0.5, inplace=False)", tostring(d))
+  end)
+
   it("sees training as a boolean", function()
     local d = nn.Dropout(0.5)
     d.training = false
