@@ -187,7 +187,7 @@ void luc_l_forget_children(lua_State *L, int index) {
     lua_pushnil(L); /* existing keys: cannot raise */
     lua_rawseti(L, -2, i);
   }
-  const void *const kept[] = {&nn->children, &nn->child_array};
+  const void *const kept[] = {&nn->children, &nn->child_array, &nn->names};
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
     if (lua_rawgetp(L, -1, kept[i]) != LUA_TNIL) {
       lua_pushnil(L);

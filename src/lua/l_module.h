@@ -38,8 +38,8 @@ typedef struct luc_l_nn {
   char members_meta, registered_meta;
   /* … and of every peer's table: hook functions by id (the registry has every
    * module's under `hooks`); {before, after, anchor, plain} for the Lua driver; what
-   * core.nn._slots gives of the children; what core.nn._pairs walks. */
-  char hooks, hook_lists, children, child_array;
+   * core.nn._slots gives of the children; what core.nn._pairs walks; what keys() walks. */
+  char hooks, hook_lists, children, child_array, names;
 } luc_l_nn;
 
 /* A class: uservalue 1 is its table, 2 to 4 the metatables of its instances (ORDER CALL). */

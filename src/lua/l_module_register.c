@@ -159,7 +159,8 @@ static void put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, i
       set_core_slot(L, peer, slot, key, child ? (void *)child->m : (void *)t, persistent);
   if (status == LUC_OK) {
     lua_pop(L, 2);
-    if (slot == LUC_SLOT_CHILD) luc_l_forget_children(L, index);
+    bool entries = peer->m->cls->core->def->flags & LUC_CF_ENTRIES;
+    if (slot == LUC_SLOT_CHILD || entries) luc_l_forget_children(L, index);
     return;
   }
   lua_pushvalue(L, key); /* the key exists: this cannot raise */

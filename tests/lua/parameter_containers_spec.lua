@@ -131,6 +131,44 @@ describe("ParameterList", function()
 end)
 
 describe("ParameterDict", function()
+  for kind, make in pairs {
+    ParameterDict = function() return lucerna.ones(1) end, ModuleDict = nn.ReLU,
+  } do
+    it("has the keys of now, whatever changed them, in a loop those of its beginning: " .. kind,
+      function()
+        local d = nn[kind]()
+        local function keys() return table.concat(list_of(d:keys()), " ") end
+        assert.are.equal("", keys())
+        for name in ("a b c d"):gmatch("%a") do d[name] = make() end
+        assert.are.equal("a b c d", keys())
+        d.b = make()
+        assert.are.equal("a b c d", keys())
+        nn.delattr(d, "a")
+        assert.are.equal("b c d", keys())
+        d:pop("c")
+        d:update {{"a", make()}}
+        assert.are.equal("b d a", keys())
+        assert.are.equal("b d a", table.concat(list_of(d:clone():keys()), " "))
+        local seen = {}
+        for key in d:keys() do
+          seen[#seen + 1] = key
+          nn.delattr(d, key)
+          d[key .. key] = make()
+        end
+        assert.are.same({"b", "d", "a"}, seen)
+        assert.are.equal("bb dd aa", keys())
+        local values = list_of(d:values())
+        assert.is_true(#values == 3 and values[2] == d.dd)
+        if kind == "ModuleDict" then
+          d.bb = nil
+          assert.are.same({d.dd, d.aa}, list_of(d:values()))
+        end
+        assert.are.equal("bb dd aa", keys())
+        d:clear()
+        assert.are.equal("", keys())
+      end)
+  end
+
   it("turns tensors into parameters, in the order given or sorted", function()
     local d = nn.ParameterDict {b = lucerna.ones(1), a = lucerna.ones(2)}
     assert.are.equal("a=2 b=1", names_of(d))

@@ -393,49 +393,13 @@ end
 
 -- ---- dictionaries ----
 
---- Methods of a dictionary of slots of a kind, whose entries(self) is {key1, value1, …}; a value
--- that is `empty` is nil to its users. Iterators go through the entries there are when made.
-function container.dictionary(kind, entries, empty)
+--- Methods of a dictionary of slots of a kind. Iterators go through the entries there are when
+-- made.
+function container.dictionary(kind)
   local Dict = {}
 
   --- keys(): an iterator of the keys in the order they were added.
-  function Dict:keys()
-    container.check_self(self, "keys")
-    local flat, i = core._slots(self, kind, true), -1
-    return function()
-      i = i + 2
-      return flat[i]
-    end
-  end
-
-  --- values(): an iterator of the values.
-  function Dict:values()
-    container.check_self(self, "values")
-    local flat, i = entries(self), 0
-    return function()
-      local value
-      repeat
-        i = i + 2
-        value = flat[i]
-      until value ~= nil and value ~= empty or flat[i - 1] == nil
-      return value
-    end
-  end
-
-  function Dict:__pairs()
-    local i = 0
-    return function(flat)
-      i = i + 2
-      return flat[i - 1], flat[i]
-    end, entries(self)
-  end
-
-  --- items(): an iterator of keys and values.
-  function Dict:items()
-    container.check_self(self, "items")
-    local step, flat = Dict.__pairs(self)
-    return function() return step(flat) end
-  end
+  Dict.keys = core._keys(kind)
 
   --- contains(key): Python's `in`.
   Dict.contains = core._has_entry
@@ -462,15 +426,15 @@ end
 
 -- ---- ModuleDict ----
 
-local ModuleDict = container.dictionary(2, function(self) return core._slots(self, 2) end, false)
+local ModuleDict = container.dictionary(2)
 container.ModuleDict = ModuleDict
 ModuleDict.__pairs = core._pairs
 
+--- values(): an iterator of the modules.
+ModuleDict.values = core._values
+
 --- items(): an iterator of keys and values.
-function ModuleDict:items()
-  container.check_self(self, "items")
-  return core._pairs(self)
-end
+ModuleDict.items = core._items
 
 --- ModuleDict(modules): pairs {{"a", m}, …}, a table with names (taken in sorted order), a
 -- dictionary or an iterator of pairs. d.a or d["a"] is a module; d.a = m adds or replaces one.

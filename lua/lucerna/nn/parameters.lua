@@ -53,8 +53,37 @@ function parameters.put_entry(self, name, value)
 end
 local put = parameters.put_entry
 
-local Dict = container.dictionary(0, entries)
+local Dict = container.dictionary(0)
 parameters.ParameterDict = Dict
+
+--- values(): an iterator of the values.
+function Dict:values()
+  container.check_self(self, "values")
+  local flat, i = entries(self), 0
+  return function()
+    local value
+    repeat
+      i = i + 2
+      value = flat[i]
+    until value ~= nil or flat[i - 1] == nil
+    return value
+  end
+end
+
+function Dict:__pairs()
+  local i = 0
+  return function(flat)
+    i = i + 2
+    return flat[i - 1], flat[i]
+  end, entries(self)
+end
+
+--- items(): an iterator of keys and values.
+function Dict:items()
+  container.check_self(self, "items")
+  local step, flat = Dict.__pairs(self)
+  return function() return step(flat) end
+end
 
 -- Puts the entries back if the block that holds this is left by an error.
 local function all_or_nothing(self)
