@@ -2,6 +2,7 @@
  * metamethods, and once: the first value says which dtype is filled; only where a later one does
  * not fit into it the tensor is made anew. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cpu/copy.h"
 #include "l_args.h"
@@ -380,57 +381,82 @@ static void push_number(lua_State *L, luc_dtype dtype, const char *p) {
 }
 
 /* A table of n elements, `step` bytes apart. Lua's own constructor takes them from the stack in a
- * third of the time of as many lua_rawseti; of more than it can take, the table is filled. */
+ * third of the time of as many lua_rawseti; of few, or more than it can take, the table is filled. */
 static void push_row(lua_State *L, luc_l_state *st, luc_dtype dtype, int64_t n, const char *p,
                      int64_t step) {
   bool gather = n >= GATHER_LEAST && n <= GATHER_MOST && lua_checkstack(L, (int)n + 4);
-  luc_l_checkstack(L, GATHER_LEAST + 4);
+  luc_l_checkstack(L, 4);
   if (gather)
     luc_l_get(L, st, LUC_L_GATHER);
-  else if (n >= GATHER_LEAST)
+  else
     lua_createtable(L, (int)n, 0);
   for (int64_t i = 1; i <= n; i++, p += step) {
     push_number(L, dtype, p);
-    if (!gather && n >= GATHER_LEAST) lua_rawseti(L, -2, i);
+    if (!gather) lua_rawseti(L, -2, i);
   }
   if (gather) lua_call(L, (int)n, 1);
-  if (n >= GATHER_LEAST) return;
-  lua_createtable(L, (int)n, 0);
-  lua_insert(L, -(int)n - 1);
-  for (int i = (int)n; i > 0; i--) lua_rawseti(L, -i - 1, i);
 }
 
-static void push_nested(lua_State *L, luc_l_state *st, const luc_tensor *t, int depth,
-                        const char *p) {
-  luc_dtype dtype = t->dtype;
-  if (depth == t->ndim) {
-    push_element(L, p, dtype);
+/* What becomes tables, in memory that stays as it is meanwhile, whatever finalizers do. */
+typedef struct grid {
+  const char *data;
+  luc_dtype dtype;
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS], steps[LUC_MAX_DIMS]; /* bytes */
+} grid;
+
+static grid grid_of(const luc_tensor *t) {
+  grid g; /* sizes beyond ndim are never read */
+  g.data = t->data;
+  g.dtype = t->dtype;
+  g.ndim = t->ndim;
+  for (int d = 0; d < t->ndim; d++) {
+    g.sizes[d] = t->sizes[d];
+    g.steps[d] = t->strides[d] * (int64_t)luc__dtype_size(t->dtype);
+  }
+  return g;
+}
+
+static void push_nested(lua_State *L, luc_l_state *st, const grid *g, int depth, const char *p) {
+  if (depth == g->ndim) {
+    push_element(L, p, g->dtype);
     return;
   }
-  int64_t n = t->sizes[depth];
-  int64_t step = t->strides[depth] * (int64_t)luc__dtype_size(dtype);
-  if (depth == t->ndim - 1) {
-    push_row(L, st, dtype, n, p, step);
+  int64_t n = g->sizes[depth], step = g->steps[depth];
+  if (depth == g->ndim - 1) {
+    push_row(L, st, g->dtype, n, p, step);
     return;
   }
   luc_l_checkstack(L, 4);
   lua_createtable(L, (int)n, 0);
   for (int64_t i = 0; i < n; i++) {
-    push_nested(L, st, t, depth + 1, p + i * step);
+    push_nested(L, st, g, depth + 1, p + i * step);
     lua_rawseti(L, -2, i + 1);
   }
 }
 
+enum { SMALL = 1024 }; /* bytes that are copied rather than held */
+
 static int tolist(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_tensor *t = a->v[0].as.tensor;
   luc_l_need_shape(L, st, "tolist", t);
-  if (t->ndim < 2 && t->numel <= GATHER_MOST && !luc__dtype_is_complex(t->dtype)) {
-    push_nested(L, st, t, 0, t->data); /* all is read before anything is made */
+  grid g = grid_of(t);
+  size_t bytes = (size_t)t->numel * luc__dtype_size(g.dtype);
+  if (bytes <= SMALL && luc_tensor_is_contiguous(t)) {
+    _Alignas(16) char copy[SMALL];
+    memcpy(copy, g.data, bytes);
+    push_nested(L, st, &g, 0, copy);
+    return 1;
+  }
+  bool number = !luc__dtype_is_complex(g.dtype);
+  if (g.ndim == 1 && number && t->numel >= GATHER_LEAST && t->numel <= GATHER_MOST) {
+    push_nested(L, st, &g, 0, g.data); /* all is read before anything is made */
     return 1;
   }
   luc_l_box *box = luc_l_newbox(L, st); /* a finalizer may give t other memory meanwhile */
   luc_l_check(L, st, luc__tensor_alias(st->ctx, t, &box->t));
-  push_nested(L, st, box->t, 0, box->t->data);
+  g = grid_of(box->t);
+  push_nested(L, st, &g, 0, g.data);
   luc_l_spare_box(L, st, -2);
   return 1;
 }

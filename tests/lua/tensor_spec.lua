@@ -529,3 +529,33 @@ describe("a number that an integer dtype cannot hold", function()
     assert.same({0, 44, 255}, x:clamp(-1, 300):tolist())
   end)
 end)
+
+describe("tolist", function()
+  -- The same element by element.
+  local function nested(x)
+    if x:dim() == 0 then return x:item() end
+    local list = {}
+    for i = 1, x:size(1) do list[i] = nested(x[i]) end
+    return list
+  end
+
+  it("gives what the elements are, of any size, dtype and strides", function()
+    for _, dtype in ipairs { "float32", "float64", "float16", "int64", "uint8", "bool" } do
+      for _, sizes in ipairs { {3}, {7}, {8}, {3, 3}, {2, 9}, {2, 2, 2}, {16, 16}, {8, 33}, {300},
+        {1, 1}, {600, 1} } do
+        local x = lucerna.arange(lucerna.zeros(sizes):numel()):to(lucerna[dtype]):view(sizes)
+        assert.are.same(nested(x), x:tolist())
+        assert.are.same(nested(x[-1]), x[-1]:tolist())
+        local y = x:transpose(1, -1)
+        assert.are.same(nested(y), y:tolist())
+        local z = x:flatten():unsqueeze(2):expand(-1, 2)
+        assert.are.same(nested(z), z:tolist())
+      end
+    end
+    assert.are.same({}, lucerna.zeros(0):tolist())
+    assert.are.same({{}, {}}, lucerna.zeros(2, 0):tolist())
+    assert.are.same({}, lucerna.zeros(0, 2):tolist())
+    assert.are.same({{{1, 2}, {3, 4}}}, lucerna.view_as_complex(
+      lucerna.tensor {{1.0, 2.0}, {3.0, 4.0}}):unsqueeze(1):tolist())
+  end)
+end)
