@@ -10,6 +10,7 @@ local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
 local fail = root._fail
+local select, type, setmetatable = select, type, setmetatable
 
 local PRE, FORWARD, FULL_PRE, FULL, OLD, STATE = 0, 1, 2, 3, 4, 5 -- luc_hook_kind, LUC_HOOK_STATE
 
@@ -49,6 +50,9 @@ end
 local FLAGS = { prepend = 1, always_call = 2 }
 
 local function add_hook(module, kind, who, names, ...)
+  if select("#", ...) == 1 and type(...) == "function" then -- no flags, nothing to be read
+    return handle(module, core._add_hook(module, kind, ..., 0))
+  end
   local hook, flag, other = arguments(who, names, ...)
   check.callable(who, "hook", hook)
   local flags = (flag and FLAGS[names[2]] or 0) | (other and FLAGS[names[3]] or 0)

@@ -16,6 +16,7 @@ local none = root.none
 
 local SAVE_BEFORE, SAVE_AFTER, LOAD_BEFORE, LOAD_AFTER = 0, 1, 2, 3 -- luc_state_event
 local EXTRA = "_extra_state"
+local ALONE = { "hook" } -- an argument
 
 local methods = {}
 
@@ -93,7 +94,7 @@ end
 --- register_state_dict_pre_hook(f): f(m, prefix, keep_vars) before m's own values are collected.
 function methods:register_state_dict_pre_hook(...)
   local who = "register_state_dict_pre_hook"
-  return register(self, SAVE_BEFORE, who, (arguments(who, { "hook" }, ...)))
+  return register(self, SAVE_BEFORE, who, (arguments(who, ALONE, ...)))
 end
 
 local public = setmetatable({}, { __mode = "k" }) -- what register_state_dict_post_hook was given
@@ -102,7 +103,7 @@ local public = setmetatable({}, { __mode = "k" }) -- what register_state_dict_po
 -- collected. It may change state_dict in place, and returns nothing.
 function methods:register_state_dict_post_hook(...)
   local who = "register_state_dict_post_hook"
-  local hook = arguments(who, { "hook" }, ...)
+  local hook = arguments(who, ALONE, ...)
   check.callable(who, "hook", hook)
   public[hook] = true
   return register(self, SAVE_AFTER, who, hook, function(...)
@@ -114,7 +115,7 @@ end
 -- called on takes the state dict's place.
 function methods:_register_state_dict_hook(...)
   local who = "_register_state_dict_hook"
-  local hook = arguments(who, { "hook" }, ...)
+  local hook = arguments(who, ALONE, ...)
   if public[hook] then
     fail("%s: Cannot register the same function as the state dict post hook that was previously "
       .. "registered via register_state_dict_post_hook", who)
@@ -127,7 +128,7 @@ end
 -- state_dict, which is a copy, and the lists.
 function methods:register_load_state_dict_pre_hook(...)
   local who = "register_load_state_dict_pre_hook"
-  return register(self, LOAD_BEFORE, who, (arguments(who, { "hook" }, ...)))
+  return register(self, LOAD_BEFORE, who, (arguments(who, ALONE, ...)))
 end
 
 --- _register_load_state_dict_pre_hook(f, with_module=false): the same; without with_module f does
@@ -143,7 +144,7 @@ end
 -- may change the lists missing_keys and unexpected_keys in place; emptied ones are no error.
 function methods:register_load_state_dict_post_hook(...)
   local who = "register_load_state_dict_post_hook"
-  local hook = arguments(who, { "hook" }, ...)
+  local hook = arguments(who, ALONE, ...)
   return register(self, LOAD_AFTER, who, hook, function(...)
     if hook(...) ~= nil then
       fail("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
