@@ -7,6 +7,7 @@
 #include "cuda/cuda.h"
 #include "l_args.h"
 #include "ops/geometry.h"
+#include "tensor/text.h"
 
 /* ---- threads, clock, memory ---- */
 
@@ -293,8 +294,19 @@ static const luc_l_native natives[] = {
     {"get_device(Tensor self) -> int", get_device, LUC_F_BOTH | LUC_F_BATCHED},
 };
 
-static const luaL_Reg functions[] = {
-    {"is_tensor", is_tensor}, {"_set_root", set_root}, {"_fail", fail}, {NULL, NULL}};
+/* core._float_text(number): as Python writes it */
+static int float_text(lua_State *L) {
+  char text[LUC_FLOAT_TEXT];
+  luc__float_text(text, luaL_checknumber(L, 1));
+  lua_pushstring(L, text);
+  return 1;
+}
+
+static const luaL_Reg functions[] = {{"is_tensor", is_tensor},
+                                     {"_set_root", set_root},
+                                     {"_fail", fail},
+                                     {"_float_text", float_text},
+                                     {NULL, NULL}};
 
 static int cuda_device_count(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st, (void)a;

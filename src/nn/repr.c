@@ -1,9 +1,7 @@
 /* What Python's repr prints for a module. One text is written from the outside in, over an explicit
  * stack; ModuleList compares the text of each child with the one before and folds equal runs. The
  * host's code may run meanwhile and change the tree: modules on the stack are held. */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -11,21 +9,9 @@
 
 /* ---- values ---- */
 
-/* Python's repr of a float: the fewest digits that read back, exponents of two digits. */
 static void put_float(luc_text *text, double f) {
-  char buf[40];
-  if (isnan(f) || isinf(f)) {
-    luc__text_puts(text, isnan(f) ? "nan" : f > 0 ? "inf" : "-inf");
-    return;
-  }
-  int digits = 1;
-  do snprintf(buf, sizeof buf, "%.*e", digits - 1, f);
-  while (strtod(buf, NULL) != f && ++digits <= 17);
-  int exponent = atoi(strchr(buf, 'e') + 1);
-  if (exponent >= -4 && exponent < 16) {
-    int decimals = digits - 1 - exponent;
-    snprintf(buf, sizeof buf, "%.*f", decimals > 1 ? decimals : 1, f);
-  }
+  char buf[LUC_FLOAT_TEXT];
+  luc__float_text(buf, f);
   luc__text_puts(text, buf);
 }
 

@@ -3,8 +3,10 @@
 #include "tensor/text.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lucerna/tensor.h"
@@ -101,6 +103,56 @@ luc_status luc__text_finish(luc_text *text, char **out, size_t *size) {
 
 void luc_text_free(luc_context *ctx, char *text, size_t size) {
   luc__free(ctx, text, size);
+}
+
+/* ---- numbers ---- */
+
+/* a as digits / 10^*decimals with as few decimals as read back: both are exact, so that their
+ * quotient is a number nearest to that decimal, and no other of 15 digits has the same. 0 if there
+ * is none; a > 0. */
+static int64_t to_decimal(double a, int *decimals) {
+  double scale = 1;
+  for (int d = 0; d <= 22 && a * scale < 1e15; d++, scale *= 10) {
+    int64_t digits = (int64_t)(a * scale + 0.5);
+    *decimals = d;
+    if ((double)digits / scale == a) return digits;
+  }
+  return 0;
+}
+
+/* Python's way of writing one with up to 15 digits. */
+static void write_decimal(char *out, const char *sign, int64_t digits, int decimals) {
+  char text[24];
+  int n = snprintf(text, sizeof text, "%lld", (long long)digits), exponent = n - 1 - decimals;
+  if (exponent < -4)
+    snprintf(out, LUC_FLOAT_TEXT, "%s%c%s%se%03d", sign, text[0], n > 1 ? "." : "", text + 1,
+             exponent);
+  else if (decimals == 0)
+    snprintf(out, LUC_FLOAT_TEXT, "%s%s.0", sign, text);
+  else if (n > decimals)
+    snprintf(out, LUC_FLOAT_TEXT, "%s%.*s.%s", sign, n - decimals, text, text + n - decimals);
+  else
+    snprintf(out, LUC_FLOAT_TEXT, "%s0.%.*s%s", sign, decimals - n, "0000", text);
+}
+
+void luc__float_text(char out[LUC_FLOAT_TEXT], double f) {
+  int decimals;
+  int64_t plain = isfinite(f) && f != 0 ? to_decimal(fabs(f), &decimals) : 0;
+  if (plain) {
+    write_decimal(out, f < 0 ? "-" : "", plain, decimals);
+    return;
+  }
+  if (!isfinite(f)) {
+    snprintf(out, LUC_FLOAT_TEXT, "%s", isnan(f) ? "nan" : f > 0 ? "inf" : "-inf");
+    return;
+  }
+  int digits = 1;
+  do snprintf(out, LUC_FLOAT_TEXT, "%.*e", digits - 1, f);
+  while (strtod(out, NULL) != f && ++digits <= 17);
+  int exponent = atoi(strchr(out, 'e') + 1);
+  if (exponent < -4 || exponent >= 16) return;
+  int after = digits - 1 - exponent;
+  snprintf(out, LUC_FLOAT_TEXT, "%.*f", after > 1 ? after : 1, f);
 }
 
 int luc__edit_distance(const char *a, const char *b) {

@@ -23,6 +23,10 @@ void luc__text_indented(luc_text *text, const char *string, int spaces);
 luc_status luc__text_finish(luc_text *text, char **out, size_t *size);
 void luc__text_drop(luc_text *text);
 
+/* Python's repr of a float: the fewest digits that read back, exponents of two digits. */
+enum { LUC_FLOAT_TEXT = 40 };
+void luc__float_text(char out[LUC_FLOAT_TEXT], double f);
+
 /* How many letters to change, insert or leave out to get b from a; INT_MAX if b is too long. */
 int luc__edit_distance(const char *a, const char *b);
 

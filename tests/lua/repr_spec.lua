@@ -196,4 +196,20 @@ describe("a text", function()
     assert.are.equal("Parameter containing:\ntensor([1, 2])",
       tostring(nn.Parameter(lucerna.tensor {1, 2}, false)))
   end)
+
+  it("has floats as Python writes them: the fewest digits that read back", function()
+    for _, text in ipairs { "0.1", "0.3", "0.9", "0.999", "1e-05", "0.0001", "0.00012345", "1e-08",
+      "1.5e-07", "9.5e-05", "1e-22", "1e-23", "5e-324", "2.2250738585072014e-308", "100.0",
+      "123456.789", "999999999999999.0", "1000000000000000.0", "1234567890123456.0", "1e+16",
+      "1e+22", "1.7976931348623157e+308", "0.3333333333333333", "0.30000000000000004",
+      "12345678901234.5", "4.35", "inf", "nan" } do
+      local number = tonumber(text) or text == "inf" and math.huge or 0 / 0
+      local function written(x)
+        return tostring(nn.Threshold(x, 0)):match("threshold=([^,]+),")
+      end
+      assert.are.equal(text, written(number))
+      if number == number then assert.are.equal("-" .. text, written(-number)) end
+    end
+    assert.are.equal("Threshold(threshold=0.0, value=-0.0)", tostring(nn.Threshold(0.0, -0.0)))
+  end)
 end)

@@ -562,19 +562,39 @@ Optimizer.register_load_state_dict_post_hook =
 
 -- ---- text ----
 
+-- The names of a kind's options in order, and as a set, by the kind's own list of them.
+local SORTED = setmetatable({}, {__mode = "k"})
+
+local function sorted_options(options)
+  local sorted = SORTED[options]
+  if not sorted then
+    sorted = {table.unpack(options)}
+    table.sort(sorted)
+    for _, name in ipairs(options) do sorted[name] = true end
+    SORTED[options] = sorted
+  end
+  return sorted
+end
+
+-- Names of a group's options in order.
+local function option_names(options, group)
+  local known, names = sorted_options(options), nil
+  for name in pairs(group) do
+    if not known[name] and name ~= "params" then
+      names = names or {table.unpack(known)}
+      names[#names + 1] = name
+    end
+  end
+  if not names then return known end
+  table.sort(names)
+  return names
+end
+
 function Optimizer:__tostring()
   local lines = {self.__name .. " ("}
   for g, group in ipairs(self.param_groups) do
     lines[#lines + 1] = (g > 1 and "\n" or "") .. "Parameter Group " .. g - 1
-    local names = {}
-    for name in pairs(group) do
-      if name ~= "params" then names[#names + 1] = name end
-    end
-    for _, name in ipairs(self._options or NOTHING) do
-      if group[name] == nil then names[#names + 1] = name end
-    end
-    table.sort(names)
-    for _, name in ipairs(names) do
+    for _, name in ipairs(option_names(self._options or NOTHING, group)) do
       lines[#lines + 1] = "    " .. name .. ": " .. python(group[name])
     end
   end
