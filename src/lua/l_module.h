@@ -185,6 +185,10 @@ void luc_l_push_place(lua_State *L, luc_l_state *st);
 void luc_l_clone_host(luc_host *host);
 void luc_l_open_clone(lua_State *L, luc_l_nn *nn);
 
+/* ---- l_module_entries.c: what is held under names ---- */
+
+void luc_l_open_entries(lua_State *L, luc_l_nn *nn);
+
 /* ---- l_module_tree.c: methods ---- */
 
 /* pairs of a list or dictionary of modules. */

@@ -6,186 +6,7 @@
 #include "l_module.h"
 #include "lucerna/autograd.h"
 
-/* ---- slots and children ---- */
-
-luc_map_entry *luc_l_push_name(lua_State *L, const luc_map *map, const luc_map_entry *e) {
-  size_t length = e->length;
-  const char *name = lua_pushlstring(L, e->key, length);
-  luc_map_entry *found = luc__map_find(map, name, length);
-  if (!found) lua_pop(L, 1);
-  return found;
-}
-
-/* Pushes {name1, value1, …} of a module's slots of one kind; false for a value that is empty. */
-static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
-  const luc_map *map = &peer->m->slots[kind];
-  luc_map_entry *e;
-  lua_Integer n = 0;
-  lua_createtable(L, 2 * (int)map->count, 0);
-  int list = lua_gettop(L);
-  for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
-    if (!(e = luc_l_push_name(L, map, e))) continue;
-    lua_rawseti(L, list, ++n);
-    if (!e->value)
-      lua_pushboolean(L, false);
-    else if (kind == LUC_SLOT_CHILD)
-      luc_l_pushmodule(L, peer->nn, e->value);
-    else
-      luc_l_pushtensor(L, peer->nn->st, e->value);
-    lua_rawseti(L, list, ++n);
-  }
-}
-
-/* Pushes that of the children of the peer at 1: kept until they change, not to be written to. */
-static void push_children(lua_State *L, const luc_l_peer *peer) {
-  lua_getiuservalue(L, 1, 1);
-  if (lua_rawgetp(L, -1, &peer->nn->children) == LUA_TNIL) {
-    lua_pop(L, 1);
-    push_slots(L, peer, LUC_SLOT_CHILD);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, -3, &peer->nn->children);
-  }
-  lua_remove(L, -2);
-}
-
-/* core.nn._slots(m, kind): {name1, value1, …} of parameters, buffers or children, as LUC_SLOT_*;
- * empty: false. */
-static int slots_of(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
-  lua_Integer kind = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, kind >= 0 && kind < LUC_SLOTS, 2, "no such kind");
-  if (kind == LUC_SLOT_CHILD)
-    push_children(L, peer);
-  else
-    push_slots(L, peer, kind);
-  return 1;
-}
-
-/* Pushes an array of them without names, empty slots nil; kept likewise. */
-static void push_modules(lua_State *L, const luc_l_peer *peer) {
-  lua_getiuservalue(L, 1, 1);
-  if (lua_rawgetp(L, -1, &peer->nn->child_array) == LUA_TNIL) {
-    const luc_map *map = &peer->m->slots[LUC_SLOT_CHILD];
-    luc_map_entry *e;
-    lua_pop(L, 1);
-    lua_createtable(L, (int)map->count, 0); /* all in its array part, which is walked in order */
-    int list = lua_gettop(L);
-    lua_Integer n = 0;
-    for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
-      luc_l_pushmodule(L, peer->nn, e->value);
-      lua_rawseti(L, list, ++n);
-    }
-    lua_pushvalue(L, list);
-    lua_rawsetp(L, list - 1, &peer->nn->child_array);
-  }
-  lua_remove(L, -2);
-}
-
-static int next_module(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 2);
-  return lua_next(L, 1) ? 2 : 0;
-}
-
-/* Upvalues of iterators: a list, the position reached in it. Returns the next one. */
-static lua_Integer advance(lua_State *L, int by) {
-  lua_Integer at = lua_tointeger(L, lua_upvalueindex(2)) + by;
-  lua_pushinteger(L, at);
-  lua_replace(L, lua_upvalueindex(2));
-  return at;
-}
-
-/* Of {name1, module1 or false, …}. */
-static int next_entry(lua_State *L) {
-  lua_Integer at = advance(L, 2);
-  lua_rawgeti(L, lua_upvalueindex(1), at - 1);
-  bool empty = lua_rawgeti(L, lua_upvalueindex(1), at) == LUA_TBOOLEAN;
-  return empty ? (lua_pop(L, 1), 1) : 2;
-}
-
-/* The modules alone, those that are there. */
-static int next_value(lua_State *L) {
-  while (lua_rawgeti(L, lua_upvalueindex(1), advance(L, 2)) == LUA_TBOOLEAN) lua_pop(L, 1);
-  return 1;
-}
-
-static int next_name(lua_State *L) {
-  lua_rawgeti(L, lua_upvalueindex(1), advance(L, 1));
-  return 1;
-}
-
-/* An iterator over the list on top, which it replaces. */
-static int push_iterator(lua_State *L, lua_CFunction next) {
-  lua_pushinteger(L, 0);
-  lua_pushcclosure(L, next, 2);
-  return 1;
-}
-
-/* Pushes an array of the names of slots of a kind; that of a container's entries is kept. */
-static void push_names(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
-  const luc_map *map = &peer->m->slots[kind];
-  luc_map_entry *e;
-  lua_Integer n = 0;
-  lua_getiuservalue(L, 1, 1);
-  bool kept = map == luc__entries(peer->m);
-  if (kept && lua_rawgetp(L, -1, &peer->nn->names) != LUA_TNIL) return;
-  lua_createtable(L, (int)map->count, 0);
-  for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
-    lua_pushlstring(L, e->key, e->length);
-    lua_rawseti(L, -2, ++n);
-  }
-  if (!kept) return;
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, -4, &peer->nn->names);
-}
-
-static luc_l_peer *check_container(lua_State *L, const char *method) {
-  lua_settop(L, 1);
-  if (!luc_l_topeer(L, 1))
-    luc_l_error(L, "%s: self must be a module (got %s)", method, luc_l_kind_name(L, 1));
-  return luc_l_checkpeer(L, 1, method);
-}
-
-/* keys(): the upvalue is the kind of slots that are entries. */
-static int container_keys(lua_State *L) {
-  const luc_l_peer *peer = check_container(L, "keys");
-  push_names(L, peer, lua_tointeger(L, lua_upvalueindex(1)));
-  return push_iterator(L, next_name);
-}
-
-/* core.nn._keys(kind): the method keys() of dictionaries of slots of that kind */
-static int keys_of(lua_State *L) {
-  lua_Integer kind = luaL_checkinteger(L, 1);
-  luaL_argcheck(L, kind >= 0 && kind < LUC_SLOTS, 1, "no such kind");
-  lua_settop(L, 1);
-  lua_pushcclosure(L, container_keys, 1);
-  return 1;
-}
-
-/* core.nn._values(container): an iterator of the modules in it */
-static int values_of(lua_State *L) {
-  push_children(L, check_container(L, "values"));
-  return push_iterator(L, next_value);
-}
-
-/* core.nn._pairs(container): an iterator of positions and modules, empty slots passed over, or of a
- * dictionary's keys and modules. */
-int luc_l_module_pairs(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "pairs");
-  if (peer->m->cls->core->def->flags & LUC_CF_KEYED) {
-    push_children(L, peer);
-    return push_iterator(L, next_entry);
-  }
-  lua_pushcfunction(L, next_module);
-  push_modules(L, peer);
-  return 2;
-}
-
-/* core.nn._items(dictionary) */
-static int items_of(lua_State *L) {
-  push_children(L, check_container(L, "items"));
-  return push_iterator(L, next_entry);
-}
+/* ---- children ---- */
 
 /* The modules at 2 with their names (at 3, or numbers), as arrays that live on the stack. */
 typedef struct child_list {
@@ -251,38 +72,6 @@ static void drop_entries(lua_State *L, const luc_module *m, int fields) {
     lua_pushnil(L);
     lua_rawset(L, fields);
   }
-}
-
-/* core.nn._has_entry(container, key) */
-static int has_entry(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "contains");
-  size_t length;
-  const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &length) : NULL;
-  lua_pushboolean(L, key && luc__map_find(luc__entries(peer->m), key, length));
-  return 1;
-}
-
-/* core.nn._last_entry(container): the key of the entry added last, or nil */
-static int last_entry(lua_State *L) {
-  const luc_map *map = luc__entries(luc_l_checkpeer(L, 1, "popitem")->m);
-  const luc_map_entry *e = luc__map_at(map, map->count - 1);
-  lua_pushstring(L, e ? e->key : NULL);
-  return 1;
-}
-
-/* core.nn._numbered(list): are its names "0", "1", … in order? */
-static int numbered(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "pop");
-  luc_map_entry *e;
-  char name[16];
-  bool all = true;
-  int i = 0;
-  for (uint32_t at = 0; all && (e = luc__map_next(luc__entries(peer->m), &at)) != NULL; i++) {
-    snprintf(name, sizeof name, "%d", i);
-    all = !strcmp(name, e->key);
-  }
-  lua_pushboolean(L, all);
-  return 1;
 }
 
 /* core.nn._set_children(m, list[, names]): replaces all children; entries false are empty slots.
@@ -745,14 +534,6 @@ static const luaL_Reg functions[] = {{"_visit", visit},
                                      {"_config_names", luc_l_module_config_names},
                                      {"kind_name", luc_l_module_kind_name},
                                      {"_set_children", set_children},
-                                     {"_has_entry", has_entry},
-                                     {"_last_entry", last_entry},
-                                     {"_numbered", numbered},
-                                     {"_slots", slots_of},
-                                     {"_pairs", luc_l_module_pairs},
-                                     {"_keys", keys_of},
-                                     {"_values", values_of},
-                                     {"_items", items_of},
                                      {"is_pure", is_pure},
                                      {"relu", relu_of},
                                      {"is_parameter", is_parameter},
@@ -767,6 +548,7 @@ static const luaL_Reg functions[] = {{"_visit", visit},
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {
   luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);
   luc_l_add_to_nn(L, nn, functions);
+  luc_l_open_entries(L, nn);
   luc_l_push_gc(L, members_gc);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->members_meta);
 }

@@ -181,8 +181,7 @@ end
 
 -- Puts the value under the key of one kind, as nn.Module's own methods do: a class may call this
 -- from its own. nil deletes the key, none empties the slot.
-local function write_slot(self, name, key, value)
-  local kind = KINDS[name]
+local function write_slot(self, kind, key, value)
   if value == nil then
     if core._has_slot(self, key, kind) then core.delattr(self, key) end
     return
@@ -198,18 +197,16 @@ local function write_slot(self, name, key, value)
   end
 end
 
-local function read_slot(self, name, key)
-  local _, value = core._has_slot(self, key, KINDS[name])
-  return value
+local OWNER, SLOTS = {}, {} -- a key that nobody else has, metatables by name
+for name, kind in pairs(KINDS) do
+  SLOTS[name] = ordered.kind(core._slot_view(OWNER, kind))
+  SLOTS[name].__newindex = function(self, key, value) write_slot(self[OWNER], kind, key, value) end
 end
-
-local function slots(self, name) return core._slots(self, KINDS[name]) end
-
-local slots_view = ordered.live(slots, read_slot, write_slot)
 
 local function view(self, name)
   if name == "_non_persistent_buffers_set" then return transient(self) end
-  return (KINDS[name] and slots_view or hook_view)(self, name)
+  local slots = SLOTS[name]
+  return slots and setmetatable({ [OWNER] = self }, slots) or hook_view(self, name)
 end
 
 -- ---- methods ----

@@ -96,10 +96,16 @@ function ordered.adopt(entries, keys, metadata)
   return setmetatable(entries, meta)
 end
 
+--- Completes a metatable whose __index, __newindex, __len and __pairs are those of such a map.
+function ordered.kind(made)
+  made.__name, made.__metatable, made.__tostring = KIND, KIND, meta.__tostring
+  return made
+end
+
 --- A function that makes live maps: each shows what entries(owner, name) gives as {key, value or
 -- false, …} when it is asked; read and write(owner, name, key, value) are for single entries.
 function ordered.live(entries, read, write)
-  local live = { __name = KIND, __metatable = KIND, __tostring = meta.__tostring }
+  local live = ordered.kind {}
   local function entries_of(self)
     local store = self[STORE]
     return entries(store.owner, store.name)
