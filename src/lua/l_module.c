@@ -251,8 +251,9 @@ static void host_changed(luc_context *ctx, void *ud, luc_module *m) {
 static void host_configured(void *ud, luc_module *m) {
   luc_l_nn *nn = ud;
   luc_l_peer *peer = m->peer;
+  if (!peer->kept) return;
   lua_State *L = any_state(nn);
-  if (!peer->kept || !lua_checkstack(L, 8) || !push_known(L, nn, m)) return;
+  if (!lua_checkstack(L, 8) || !push_known(L, nn, m)) return;
   luc_l_forget_arguments(L, peer, -1);
   lua_pop(L, 1);
 }

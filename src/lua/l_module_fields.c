@@ -591,7 +591,8 @@ int luc_l_module_newindex(lua_State *L) {
       lua_getiuservalue(L, 1, 1);
       lua_pushvalue(L, 2);
       int old = lua_rawget(L, 4);
-      if (old != LUA_TNIL && old <= LUA_TSTRING && !luc_l_is_kept(peer, lua_tostring(L, 2))) {
+      bool kept = peer->kept && luc_l_is_kept(peer, lua_tostring(L, 2));
+      if (old != LUA_TNIL && old <= LUA_TSTRING && !kept) {
         lua_pushvalue(L, 2);
         lua_pushvalue(L, 3);
         lua_rawset(L, 4);

@@ -155,12 +155,13 @@ static void put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, i
   luc_l_peer *child = slot == LUC_SLOT_CHILD ? luc_l_topeer(L, value) : NULL;
   luc_tensor *t = slot == LUC_SLOT_CHILD ? NULL : luc_l_totensor(L, value);
   if (t) luc_l_setpeer(L, peer->nn->st, value);
+  uint32_t entries = luc__entries(peer->m)->count;
   luc_status status =
       set_core_slot(L, peer, slot, key, child ? (void *)child->m : (void *)t, persistent);
   if (status == LUC_OK) {
     lua_pop(L, 2);
-    bool entries = peer->m->cls->core->def->flags & LUC_CF_ENTRIES;
-    if (slot == LUC_SLOT_CHILD || entries) luc_l_forget_children(L, index);
+    bool added = luc__entries(peer->m)->count != entries;
+    if (slot == LUC_SLOT_CHILD || added) luc_l_forget_children(L, index);
     return;
   }
   lua_pushvalue(L, key); /* the key exists: this cannot raise */
