@@ -585,8 +585,8 @@ int luc_l_module_newindex(lua_State *L) {
   lua_settop(L, 3);
   if (peer->cls->properties && luc_l_write_property(L, peer) >= 0) return 0;
   if (lua_type(L, 2) == LUA_TSTRING) {
-    /* Over an ordinary field another one is written at once: slots hold userdata, and arguments that
-     * are kept are known. */
+    /* Over an ordinary field another one is written at once: slots hold userdata, and arguments
+     * that are kept are known. */
     if (lua_type(L, 3) <= LUA_TSTRING) {
       lua_getiuservalue(L, 1, 1);
       lua_pushvalue(L, 2);

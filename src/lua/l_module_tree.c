@@ -468,8 +468,8 @@ static int replicate(lua_State *L) {
   return luc_l_results(L, nn->st, 1, luc__module_copy_config(nn->st->ctx, peer->m, copy->m));
 }
 
-/* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty, what shows
- * them, or a constructor argument that is kept? */
+/* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty, what
+ * shows them, or a constructor argument that is kept? */
 static int is_slot(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
   size_t length;

@@ -381,7 +381,8 @@ static void push_number(lua_State *L, luc_dtype dtype, const char *p) {
 }
 
 /* A table of n elements, `step` bytes apart. Lua's own constructor takes them from the stack in a
- * third of the time of as many lua_rawseti; of few, or more than it can take, the table is filled. */
+ * third of the time of as many lua_rawseti; of few, or more than it can take, the table is filled.
+ */
 static void push_row(lua_State *L, luc_l_state *st, luc_dtype dtype, int64_t n, const char *p,
                      int64_t step) {
   bool gather = n >= GATHER_LEAST && n <= GATHER_MOST && lua_checkstack(L, (int)n + 4);

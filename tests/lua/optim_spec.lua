@@ -304,46 +304,6 @@ describe("an optimizer's state", function()
     assert.is_near(1 / 3, o.state[p].mu:item(), 1e-7)
   end)
 
-  it("is one table for a parameter, which follows the steps", function()
-    local o, p = stepped("NAdam")
-    local state = o.state[p]
-    assert.are.equal(state, o.state[p])
-    local steps, product = state.step:item(), state.mu_product:item()
-    o:step()
-    assert.are.equal(state, o.state[p])
-    assert.are.equal(steps + 1, state.step:item())
-    assert.is_true(state.mu_product:item() < product)
-    local average = state.exp_avg
-    state.step:fill_(7) -- the core's is another
-    state.exp_avg, state.exp_avg_sq, state.mine = nil, "none", 3
-    assert.are.equal(steps + 1, o.state[p].step:item())
-    assert.are.equal(average, o.state[p].exp_avg)
-    assert.are.same(p:size(), o.state[p].exp_avg_sq:size())
-    assert.are.equal(3, o.state[p].mine)
-    for q, of in pairs(o.state) do assert.are.equal(o.state[q], of) end
-    o.state[p] = state
-    assert.are_not.equal(state, o.state[p])
-    assert.is_nil(o.state[p].mine)
-    assert.are_not.equal(average, o.state[p].exp_avg)
-    assert.are.equal(steps + 1, o.state[p].step:item())
-    o:state_dict().state[0].exp_avg = nil
-    assert.is_truthy(o.state[p].exp_avg)
-  end)
-
-  it("is a new table after another parameter had its place", function()
-    local o, p = stepped("Adam")
-    local list, state = o.param_groups[1].params, o.state[p]
-    local q = lucerna.ones(2):requires_grad_()
-    local at
-    for k, other in ipairs(list) do at = other == p and k or at end
-    list[at] = q
-    assert.is_nil(next(o.state[q]))
-    assert.is_nil(o.state[p])
-    list[at] = p
-    assert.is_nil(next(o.state[p]))
-    assert.is_truthy(state.exp_avg)
-  end)
-
   it("can be replaced and dropped for a parameter", function()
     local o, p = stepped("SGD", {momentum = 0.9})
     o.state[p] = {momentum_buffer = lucerna.tensor {5.0, 6.0}}

@@ -8,7 +8,7 @@ local class = require "lucerna.optim.class"
 
 local scheduler = {}
 
-local ipairs, setmetatable, type, unpack = ipairs, setmetatable, type, table.unpack
+local ipairs, setmetatable, type = ipairs, setmetatable, type
 local number = optim.Optimizer._number
 
 scheduler.fail = core._fail
