@@ -33,6 +33,31 @@ static inline int64_t same_integer(int64_t v) {
                              default: same_integer)(x)
 /* clang-format on */
 
+/* Elements of 1, 2, 4 or 8 bytes with gaps, to be converted, or that have been. */
+static luc_move_fn move_of(int64_t size);
+enum { GATHERED = 256 };
+
+static void gathered(luc_load_fn load, void *out, int64_t out_size, const char *in, int64_t stride,
+                     int64_t size, int64_t n) {
+  _Alignas(64) char near[GATHERED * 8];
+  char *o = out;
+  for (int64_t m; n > 0; n -= m, in += m * stride, o += m * out_size) {
+    m = n < GATHERED ? n : GATHERED;
+    move_of(size)(near, size, in, stride, m);
+    load(o, near, size, m);
+  }
+}
+static void scattered(luc_store_fn store, char *out, int64_t stride, int64_t size, const void *in,
+                      int64_t in_size, int64_t n) {
+  _Alignas(64) char near[GATHERED * 8];
+  const char *p = in;
+  for (int64_t m; n > 0; n -= m, p += m * in_size, out += m * stride) {
+    m = n < GATHERED ? n : GATHERED;
+    store(near, size, p, m);
+    move_of(size)(out, stride, near, size, m);
+  }
+}
+
 static void repeat_f32(float *out, float v, int64_t n) {
   for (int64_t i = 0; i < n; i++) out[i] = v;
 }
@@ -395,6 +420,10 @@ static void move_blocks(char *restrict out, int64_t out_step, const char *restri
 #define D      128
 #define MEMORY word128
 #include "cpu/copy_move.inc"
+
+static luc_move_fn move_of(int64_t size) {
+  return size == 1 ? move_8 : size == 2 ? move_16 : size == 4 ? move_32 : move_64;
+}
 
 /* Of the dtypes that are only stored, one compute type's. */
 /* clang-format off */

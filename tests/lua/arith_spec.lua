@@ -485,6 +485,27 @@ describe("small integers", function()
   end)
 end)
 
+describe("elements with gaps", function()
+  it("are computed in, and written from, another dtype as those without", function()
+    local dtypes = {"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
+      "uint8", "bool"}
+    for _, from in ipairs(dtypes) do
+      for step, n in pairs {[2] = 600, [3] = 255, [4] = 256, [5] = 257, [7] = 1} do
+        local whole = lucerna.arange(n * step):remainder(127):to(lucerna[from])
+        local apart = whole[{{1, n * step, step}}]
+        for _, to in ipairs(dtypes) do
+          local want = apart:contiguous():to(lucerna[to])
+          assert.is_true(apart:to(lucerna[to]):equal(want), from .. to .. step)
+          local room = lucerna.zeros(n * step):to(lucerna[to])
+          room[{{1, n * step, step}}]:copy_(apart)
+          assert.is_true(room[{{1, n * step, step}}]:equal(want), from .. to .. step)
+          assert.equal(want:bool():sum():item(), room:bool():sum():item())
+        end
+      end
+    end
+  end)
+end)
+
 describe("truth values", function()
   it("are added and multiplied as such, whatever their layout and number", function()
     for _, n in ipairs {1, 31, 64, 65, 130} do
