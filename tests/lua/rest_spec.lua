@@ -62,6 +62,23 @@ describe("what has no recorded answer:", function()
     assert.same({{0, 0.5}, {0, 0}}, {y.grad:tolist(), x.grad:tolist()})
   end)
 
+  it("angles of zeros, infinities and NaN are the C library's, in any company", function()
+    local some = lucerna.tensor {0, -0.0, 1, -1, 1 / 0, -1 / 0, 0 / 0, 1e-30, 3}
+    local n = some:numel()
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      local z = some:to(dtype)
+      local angles = z:unsqueeze(2):expand(n, n):atan2(z:unsqueeze(1):expand(n, n)):double()
+      for i = 1, n do
+        for j = 1, n do
+          local have, want = angles[i][j]:item(), math.atan(z[i]:item(), z[j]:item())
+          assert.equal(want ~= want, have ~= have)
+          assert.is_true(want ~= want or math.abs(have - want) <= 1e-6 * math.abs(want))
+          assert.is_true(want ~= 0 or 1 / want == 1 / have)
+        end
+      end
+    end
+  end)
+
   it("empty tensors have the shape and dtype asked for", function()
     local int8 = lucerna.int8
     local x = lucerna.empty(2, 3, {dtype = int8})
