@@ -67,6 +67,7 @@ typedef enum luc_ew {
 #define LUC_EW_INT                LUC_EW
 #define LUC_EW_BITS               LUC_EW
 #define LUC_EW_SHIFT              LUC_EW
+#define LUC_EW_WHOLE              LUC_EW
 #define LUC_EW_COMPLEX            LUC_EW
 #include "cpu/elementwise.def"
 #undef LUC_EW
@@ -82,6 +83,7 @@ typedef enum luc_ew {
 #undef LUC_EW_INT
 #undef LUC_EW_BITS
 #undef LUC_EW_SHIFT
+#undef LUC_EW_WHOLE
 #undef LUC_EW_COMPLEX
   LUC_NUM_EWS
 } luc_ew;

@@ -208,6 +208,11 @@ SHIFT_BYTES(shift_right_bytes_u8, right_loop_eight, shift_right_loop_u8)
    inputs,                                                                                         \
    truth,                                                                                          \
    false},
+#define LUC_EW_WHOLE(id, inputs, truth)                                                            \
+  {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8, id##_loop_u8},          \
+   inputs,                                                                                         \
+   truth,                                                                                          \
+   false},
 #define LUC_EW_SHIFT(id, inputs, truth)                                                            \
   {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_bytes_i8, id##_bytes_u8},        \
    inputs,                                                                                         \

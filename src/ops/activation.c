@@ -5,6 +5,7 @@
 
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/geometry.h"
 #include "ops/pointwise.h"
 #include "ops/rows.h"
 
@@ -307,7 +308,18 @@ LUC_GRAD_BY(tanhshrink, gradient, LUC_ACT_tanhshrink, no_params)
 LUC_RUN_BY(hardshrink, run_kernel, LUC_ACT_hardshrink, one_param)
 LUC_GRAD_BY(hardshrink, gradient, LUC_ACT_hardshrink, one_param)
 LUC_GRAD_BY(softshrink, gradient, LUC_ACT_softshrink, one_param)
-LUC_RUN_BY(threshold, run_limits, LUC_ACT_threshold, two_params)
+/* Of integers, PyTorch makes both numbers integers of their dtype. */
+luc_status luc__run_threshold(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  luc_ew_params params = {.i = {0}};
+  if (!luc__dtype_is_int(dtype)) return run_limits(ctx, LUC_ACT_threshold, two_params, args, out);
+  for (int i = 0; i < 2; i++) {
+    const luc_scalar s = luc_as_scalar(&args[1 + i]);
+    LUC_TRY(luc__check_scalar(ctx, s, dtype));
+    params.i[i] = luc__scalar_int(s);
+  }
+  return luc__pointwise_as(ctx, LUC_EW_threshold, dtype, args, &params, out);
+}
 LUC_GRAD_BY(threshold, gradient, LUC_ACT_threshold, two_params)
 
 luc_status luc__run_celu(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -445,6 +445,7 @@ describe("small integers", function()
       relu = function(x) return x:relu() end,
       square = function(x) return x:square() end,
       clamp = function(x) return x:clamp(3, 100) end,
+      threshold = function(x) return lucerna.nn.functional.threshold(x, 3, 100) end,
       maximum = function(x) return lucerna.maximum(x, x:flip(1)) end,
       minimum = function(x) return lucerna.minimum(x, x:flip(1)) end,
       sum = function(x) return x + x:flip(1) end,
@@ -461,6 +462,20 @@ describe("small integers", function()
           assert.same(want, call(apart):tolist(), name)
         end
       end
+    end
+  end)
+
+  it("take a threshold and a value that become integers of their dtype", function()
+    local F = lucerna.nn.functional
+    local int8 = lucerna.tensor({-2, -1, 0, 1, 2}, {dtype = lucerna.int8})
+    assert.same({5, 5, 0, 1, 2}, F.threshold(int8, -1.5, 5.9):tolist()) -- PyTorch: by -1, 5
+    assert.same({-7, -7, -7, -7, 2}, F.threshold(int8, 1, -7):tolist())
+    local bytes, wide = int8:abs():to(lucerna.uint8), lucerna.tensor {9007199254740993, 0}
+    assert.same({255, 255, 255, 255, 255}, F.threshold(bytes, -1, -1):tolist())
+    assert.same({9007199254740993, 9}, F.threshold(wide, 9007199254740992, 9):tolist())
+    for _, number in ipairs {300, 0/0, 1/0, -1e10} do
+      parity.refused("value cannot be converted to type int8 without overflow", F.threshold, int8,
+        number, 0)
     end
   end)
 
