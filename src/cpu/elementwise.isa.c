@@ -42,6 +42,7 @@
 
 /* ---- float16 ---- */
 
+#define INFINITE 0x7c00
 #if defined(__F16C__)
 #include "cpu/half.inc"
 
@@ -54,16 +55,19 @@
     return done;                                                                                   \
   }                                                                                                \
   VPAIRS(name, inputs, FN(name##_lanes)(VA, inputs > 1 ? VB : (V){0}, inputs > 2 ? VC : (V){0}, p))
-#define X        x[i]
-#define Y        y[i]
-#define Z        z[i]
-#define INFINITE 0x7c00
+#define X x[i]
+#define Y y[i]
+#define Z z[i]
 #include "cpu/elementwise_half.inc"
 
 #include "cpu/half_end.inc"
-#define F16(id) [LUC_EW_F16] = id##_loop_f16
-#else
-#define F16(id) [LUC_EW_F16] = NULL
+#else /* by bits, or in chunks of floats: no kernel, which is NULL in the table */
+#define T                        uint16_t
+#define FN(f)                    f##_f16
+#define HALF(name, inputs, call) enum { FN(name##_loop) };
+#include "cpu/elementwise_half.inc"
+#undef T
+#undef FN
 #endif
 
 /* ---- bfloat16: computed as floats in registers, too ---- */
@@ -173,12 +177,15 @@ SHIFT_BYTES(shift_right_bytes_u8, right_loop_eight, shift_right_loop_u8)
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32}, inputs, truth, false},
 #define LUC_EW_FIELD(id, inputs, truth)                                                            \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
-    id##_loop_u8, F16(id), [LUC_EW_BF16] = id##_loop_bf16},                                        \
+    id##_loop_u8, [LUC_EW_F16] = id##_loop_f16, [LUC_EW_BF16] = id##_loop_bf16},                   \
    inputs,                                                                                         \
    truth,                                                                                          \
    false},
 #define LUC_EW_QUOTIENT(id, inputs, truth)                                                         \
-  {{id##_loop_f32, id##_loop_f64, F16(id), [LUC_EW_BF16] = id##_loop_bf16}, inputs, truth, false},
+  {{id##_loop_f32, id##_loop_f64, [LUC_EW_F16] = id##_loop_f16, [LUC_EW_BF16] = id##_loop_bf16},   \
+   inputs,                                                                                         \
+   truth,                                                                                          \
+   false},
 #define LUC_EW_RING(id, inputs, truth)                                                             \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
     id##_loop_u8},                                                                                 \
@@ -193,7 +200,7 @@ SHIFT_BYTES(shift_right_bytes_u8, right_loop_eight, shift_right_loop_u8)
    false},
 #define LUC_EW_SIGN(id, inputs, truth)                                                             \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
-    id##_loop_u8, id##_loop_u8, F16(id), [LUC_EW_BF16] = id##_loop_bf16},                          \
+    id##_loop_u8, id##_loop_u8, [LUC_EW_F16] = id##_loop_f16, [LUC_EW_BF16] = id##_loop_bf16},     \
    inputs,                                                                                         \
    truth,                                                                                          \
    false},

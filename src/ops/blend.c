@@ -8,7 +8,6 @@
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
-#include "tensor/half.h"
 
 static luc_tensor *tensor_at(const luc_backward *b, int p) {
   return luc_as_tensor(&b->args[p]);
@@ -311,41 +310,8 @@ luc_status luc__grad_copysign(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, luc__f_where(&f, zero, NULL, whole), &b->gin[0]);
 }
 
-/* Of half precision the neighbour's bits are one more or one less, as its magnitude is. */
-static uint16_t next_half(luc_dtype dtype, uint16_t a, uint16_t b) {
-  float (*value)(uint16_t) = dtype == LUC_FLOAT16 ? luc__half_to_float : luc__bfloat16_to_float;
-  float x = value(a), y = value(b);
-  if (isnan(x) || isnan(y)) return isnan(x) ? a : b;
-  if (x == y) return b;
-  if (x == 0) return y < 0 ? 0x8001 : 1;
-  return (uint16_t)((y > x) == (x > 0) ? a + 1 : a - 1);
-}
-
-static luc_status next_halves(luc_context *ctx, const luc_value *args, luc_dtype dtype,
-                              luc_value *out) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *t[2], *y;
-  int64_t sizes[LUC_MAX_DIMS];
-  int ndim;
-  LUC_TRY(luc__broadcast(ctx, args[0].as.tensor, args[1].as.tensor, &ndim, sizes));
-  for (int i = 0; i < 2; i++) {
-    luc_tensor *cast = luc__f_to(&f, args[i].as.tensor, dtype);
-    t[i] = luc__f1(&f, LUC_OP_contiguous, luc__f_expand(&f, cast, ndim, sizes));
-  }
-  if (f.status == LUC_OK) f.status = luc__scratch(ctx, dtype, ndim, sizes, &y);
-  if (f.status == LUC_OK) {
-    const uint16_t *a = luc__data(t[0]), *b = luc__data(t[1]);
-    for (int64_t i = 0; i < y->numel; i++)
-      ((uint16_t *)luc__data(y))[i] = next_half(dtype, a[i], b[i]);
-    f.status = luc__result(ctx, out, dtype, y);
-  }
-  return luc__f_end(&f, NULL, NULL);
-}
-
 luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(floats_only(ctx, args, 2));
-  luc_dtype dtype = luc__result_dtype(ctx, args, 2);
-  if (dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16) return next_halves(ctx, args, dtype, out);
   return luc__pointwise(ctx, LUC_EW_nextafter, LUC_RULE_SAME, args, NULL, out);
 }
 

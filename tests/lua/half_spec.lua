@@ -386,6 +386,7 @@ describe("functions of every half", function()
     round = function(x) return x:round() end,
     trunc = function(x) return x:trunc() end,
     frac = function(x) return x:frac() end,
+    angle = function(x) return x:angle() end,
     copysign = function(x, y) return x:copysign(y) end,
     leaky_relu = function(x) return F.leaky_relu(x, 0.3) end,
     hardtanh = function(x) return F.hardtanh(x) end,
@@ -409,6 +410,36 @@ describe("functions of every half", function()
       end
     end)
   end
+end)
+
+describe("the half next to another", function()
+  -- Where a half's bits stand among all of them, those of -0 with those of 0.
+  local function place(x)
+    local bits = x:view(lucerna.int16):long()
+    return lucerna.where(bits:lt(0), -32768 - bits, bits)
+  end
+
+  it("is one place nearer, or the other where they are equal, for every half", function()
+    local x16 = (lucerna.arange(65536) - 32768):to(lucerna.int16)
+    for name in pairs(HALVES) do
+      local x = x16:view(lucerna[name])
+      for _, to in ipairs {math.huge, -math.huge, 0.0, -0.0, 1.5, -3} do
+        local y = lucerna.full({65536}, to):to(lucerna[name])
+        local have = x:nextafter(y)
+        local want = place(x) + (place(y) - place(x)):sign()
+        assert.is_true(have:isnan():equal(x:isnan()))
+        assert.is_true(place(have):eq(want):logical_or(x:isnan()):all():item(), name .. to)
+        local same = x:eq(y)
+        assert.same(y[same]:view(lucerna.int16):tolist(), have[same]:view(lucerna.int16):tolist())
+        assert.is_true(have:nan_to_num():equal(x:nextafter(y[1]):nan_to_num()))
+      end
+      assert.is_true(x:nextafter(x * (0 / 0)):isnan():all():item())
+      for _, n in ipairs {0, 1, 3, 63, 65, 129} do
+        local some, apart = x[{{1001, 1000 + n}}], lucerna.stack({x, x}, 2)[{{1001, 1000 + n}, 1}]
+        assert.same(some:nextafter(-some):tolist(), apart:nextafter(-apart):tolist())
+      end
+    end
+  end)
 end)
 
 describe("rows of halves", function()
