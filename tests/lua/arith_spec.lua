@@ -500,6 +500,39 @@ describe("small integers", function()
   end)
 end)
 
+describe("powers of integers", function()
+  local function power(a, b, bits)
+    local y = 1
+    if b < 0 then y = a == 1 and 1 or a == -1 and (b % 2 == 0 and 1 or -1) or 0 end
+    for _ = 1, b do y = y * a end
+    return bits == 64 and y or (y + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+  end
+
+  it("are products that wrap around, and 0 of negative ones but of 1 and -1", function()
+    lucerna.manual_seed(3)
+    for name, bits in pairs {int64 = 64, int32 = 32, int16 = 16, int8 = 8} do
+      local dtype = lucerna[name]
+      for _, n in ipairs {1, 2, 255, 256, 257, 600} do
+        local a = lucerna.randint(-5, 6, {n}):to(dtype)
+        local b = lucerna.randint(-3, 70, {n}):to(dtype)
+        local want, by_seven, of_minus_three = {}, {}, {}
+        for i = 1, n do
+          want[i] = power(a[i]:item(), b[i]:item(), bits)
+          by_seven[i] = power(a[i]:item(), 7, bits)
+          of_minus_three[i] = power(-3, b[i]:item(), bits)
+        end
+        assert.same(want, (a ^ b):tolist(), name)
+        assert.same(want, lucerna.stack({a, a}, 2)[{{}, 1}]:pow(b):tolist(), name)
+        assert.same(by_seven, a:pow(7):tolist(), name)
+        assert.same(of_minus_three, lucerna.pow(-3, b):tolist(), name)
+        assert.same(want, a:pow_(b):tolist(), name)
+      end
+    end
+    assert.same({0, 1, 1, -1}, lucerna.tensor({0, 0, 1, -1}):pow(lucerna.tensor {-1, 0, -9, -9})
+      :tolist())
+  end)
+end)
+
 describe("elements with gaps", function()
   it("are computed in, and written from, another dtype as those without", function()
     local dtypes = {"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
@@ -522,6 +555,10 @@ describe("elements with gaps", function()
 end)
 
 describe("truth values", function()
+  it("have no sign", function()
+    assert.same({false, false}, lucerna.tensor({true, false}):signbit():tolist())
+  end)
+
   it("are added and multiplied as such, whatever their layout and number", function()
     for _, n in ipairs {1, 31, 64, 65, 130} do
       local a = lucerna.arange(0, n):remainder(2):bool()
