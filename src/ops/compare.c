@@ -24,12 +24,6 @@ LUC_RUN(logical_or, TRUTH)
 LUC_RUN(logical_xor, TRUTH)
 LUC_RUN(logical_not, TRUTH)
 
-luc_status luc__run_signbit(luc_context *ctx, luc_value *args, luc_value *out) {
-  const luc_value both[2] = {args[0], luc_v_int(0)};
-  const bool real = luc__dtype_has_gradient(args[0].as.tensor->dtype);
-  return luc__pointwise(ctx, real ? LUC_EW_signbit : LUC_EW_lt, LUC_RULE_TRUTH, both, NULL, out);
-}
-
 /* For integers the answer, of_integers, is the same for all values: they are finite and never
  * NaN. */
 static luc_status run_class(luc_context *ctx, luc_ew op, bool of_integers, luc_value *args,
@@ -46,6 +40,14 @@ LUC_RUN_BY(isinf, run_class, LUC_EW_isinf, false)
 LUC_RUN_BY(isfinite, run_class, LUC_EW_isfinite, true)
 LUC_RUN_BY(isposinf, run_class, LUC_EW_isposinf, false)
 LUC_RUN_BY(isneginf, run_class, LUC_EW_isneginf, false)
+
+luc_status luc__run_signbit(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  if (dtype == LUC_BOOL) return run_class(ctx, LUC_EW_signbit, false, args, out);
+  const luc_value both[2] = {args[0], luc_v_int(0)};
+  const bool real = luc__dtype_has_gradient(dtype);
+  return luc__pointwise(ctx, real ? LUC_EW_signbit : LUC_EW_lt, LUC_RULE_TRUTH, both, NULL, out);
+}
 
 /* ---- whole tensors ---- */
 
