@@ -10,6 +10,22 @@ describe("like PyTorch:", function()
   for title, check in cases.each("complex") do it(title, check) end
 end)
 
+describe("close complex numbers", function()
+  it("are so in either precision, infinite and huge parts among them", function()
+    local parts = lucerna.tensor {0, -0.0, 1, 1.5, -1, 1 / 0, -1 / 0, 0 / 0, 2e38, 1e-40}
+    local n = parts:numel()
+    local z = lucerna.complex(parts:unsqueeze(2):tile({1, n}), parts:tile({n, 1})):flatten()
+    local a, b = z:unsqueeze(2):tile({1, n * n}), z:tile({n * n, 1})
+    for _, equal_nan in ipairs {false, true} do
+      for rtol, atol in pairs {[0.0] = 0.75, [0.3] = 0.0} do
+        local have = a:isclose(b, rtol, atol, equal_nan)
+        assert.is_true(have:equal(a:to(c128):isclose(b:to(c128), rtol, atol, equal_nan)))
+        assert.is_true(have:any():item() and not have:all():item())
+      end
+    end
+  end)
+end)
+
 -- The calls that the operator sweep makes with complex numbers, differentiated.
 local UNCHECKED = {
   ["linalg.eig"] = "what is left of phases has no gradient",
