@@ -95,16 +95,30 @@ luc_status luc__grad_rsub(luc_context *ctx, luc_backward *b) {
   return scaled(ctx, b, 1, &one, 1);
 }
 
-/* Halves take a number beside them as it is. */
+/* Halves take a number beside them as it is: they times it, or divided by it. */
+static luc_status by_number(luc_context *ctx, luc_ew op, const luc_value *half, luc_scalar number,
+                            luc_value *out) {
+  const luc_ew_params params = luc__ew_param(number);
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, half, &params, out);
+}
+
+static bool takes_number(const luc_value *v, const luc_value *number) {
+  const luc_tensor *t = luc_as_tensor(v);
+  return t && (t->dtype == LUC_FLOAT16 || t->dtype == LUC_BFLOAT16) &&
+         (number->kind == LUC_FLOAT || number->kind == LUC_INT);
+}
+
 luc_status luc__run_mul(luc_context *ctx, luc_value *args, luc_value *out) {
   const int of = args[0].kind == LUC_TENSOR ? 0 : 1;
-  const luc_tensor *t = luc_as_tensor(&args[of]);
-  const luc_value *factor = &args[1 - of];
-  const bool half = t && (t->dtype == LUC_FLOAT16 || t->dtype == LUC_BFLOAT16);
-  if (!half || (factor->kind != LUC_FLOAT && factor->kind != LUC_INT))
+  if (!takes_number(&args[of], &args[1 - of]))
     return luc__pointwise(ctx, LUC_EW_mul, LUC_RULE_SAME, args, NULL, out);
-  const luc_ew_params params = luc__ew_param(luc_as_scalar(factor));
-  return luc__pointwise(ctx, LUC_EW_scaled, LUC_RULE_SAME, &args[of], &params, out);
+  return by_number(ctx, LUC_EW_scaled, &args[of], luc_as_scalar(&args[1 - of]), out);
+}
+
+luc_status luc__run_true_divide(luc_context *ctx, luc_value *args, luc_value *out) {
+  if (!takes_number(&args[0], &args[1]))
+    return luc__pointwise(ctx, LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
+  return by_number(ctx, LUC_EW_divided, args, luc_as_scalar(&args[1]), out);
 }
 
 /* op(a, the conjugate of b); a number is its own. */
@@ -175,7 +189,7 @@ static luc_status divide(luc_context *ctx, luc_ew op, luc_value *args, luc_value
 luc_status luc__run_div(luc_context *ctx, luc_value *args, luc_value *out) {
   int mode;
   LUC_TRY(rounding_mode(ctx, &args[2], &mode));
-  if (mode == MODE_TRUE) return luc__pointwise(ctx, LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
+  if (mode == MODE_TRUE) return luc__run_true_divide(ctx, args, out);
   return divide(ctx, mode == MODE_FLOOR ? LUC_EW_div_floor : LUC_EW_div_trunc, args, out);
 }
 
@@ -193,10 +207,6 @@ luc_status luc__grad_div(luc_context *ctx, luc_backward *b) {
   luc_tensor *ratio = luc__f2(&f, LUC_OP_div, quotient, b->args[1].as.tensor);
   luc_tensor *both = luc__f2(&f, LUC_OP_mul, b->gout[0], luc__f_conj(&f, ratio));
   return luc__f_end(&f, luc__f1(&f, LUC_OP_neg, both), &b->gin[1]);
-}
-
-luc_status luc__run_true_divide(luc_context *ctx, luc_value *args, luc_value *out) {
-  return luc__pointwise(ctx, LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
 }
 
 luc_status luc__grad_true_divide(luc_context *ctx, luc_backward *b) {
