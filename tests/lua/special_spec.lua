@@ -96,6 +96,34 @@ describe("special functions", function()
     assert.is_true(special.zeta(2, double(-1e15 - 0.5)):isfinite():all():item())
   end)
 
+  it("end in infinities and NaN, alone and among others", function()
+    local inf, nan = 1 / 0, 0 / 0
+    local ends = {
+      erfinv = {{0, 0}, {-0.0, -0.0}, {1, inf}, {-1, -inf}, {1.5, nan}, {-2, nan}, {inf, nan},
+        {-inf, nan}, {nan, nan}, {0.5, 0.47693627620447}, {0.75, 0.81341985475}},
+      ndtri = {{0, -inf}, {-0.0, -inf}, {1, inf}, {-1e-30, nan}, {2, nan}, {inf, nan}, {-inf, nan},
+        {nan, nan}, {0.5, 0}, {1e-9, -5.9978070150077}},
+      gammaln = {{0, inf}, {-0.0, inf}, {inf, inf}, {-inf, inf}, {nan, nan}, {-1, inf}, {1, 0},
+        {2, 0}, {0.5, 0.57236494292470}, {-0.5, 1.2655121234846}},
+    }
+    for name, rows in pairs(ends) do
+      for _, dtype in ipairs {lucerna.float32, lucerna.float64, lucerna.float16} do
+        local x = {}
+        for i, row in ipairs(rows) do x[i] = row[1] end
+        local all = special[name](lucerna.tensor(x):to(dtype)):double():tolist()
+        for i, row in ipairs(rows) do
+          local alone = special[name](lucerna.tensor({row[1]}):to(dtype)):double():item()
+          local want = dtype == lucerna.float16 and math.abs(row[1]) < 1e-7 and all[i] or row[2]
+          assert.equal(alone ~= alone, all[i] ~= all[i])
+          assert.is_true(alone ~= alone or alone == all[i], name)
+          assert.equal(want ~= want, all[i] ~= all[i], name)
+          assert.is_true(want ~= want or want == all[i]
+            or math.abs(want - all[i]) <= 5e-3 * math.abs(want), name .. row[1])
+        end
+      end
+    end
+  end)
+
   it("take halves, computed in float", function()
     for _, name in ipairs {"erfcx", "ndtr", "i0", "i1e", "entr", "bessel_j0"} do
       for _, dtype in ipairs {lucerna.float16, lucerna.bfloat16} do
