@@ -6,6 +6,8 @@
 #include "cpu/elementwise_loops.h"
 #include "tensor/half.h"
 
+#define VLOOP_HALF VLOOP /* one that often takes little longer than memory does */
+
 #include "cpu/real_f32.inc"
 #include "cpu/activation_real.inc"
 #include "cpu/real_f64.inc"
@@ -16,8 +18,9 @@
 #if defined(__F16C__)
 #include "cpu/half.inc"
 #define HALF_VLOOP(id)
-#define HALF_VPAIRS(id)    VPAIRS(id, 1, id##_f32(VA, p))
-#define LUC_ACT(id, LOOPS) HALF_##LOOPS(id)
+#define HALF_VPAIRS(id)     VPAIRS(id, 1, id##_f32(VA, p))
+#define HALF_VLOOP_HALF(id) HALF_VPAIRS(id)
+#define LUC_ACT(id, LOOPS)  HALF_##LOOPS(id)
 #include "cpu/activation.def"
 #undef LUC_ACT
 #include "cpu/half_end.inc"
@@ -25,6 +28,7 @@
 #else
 #define F16_VPAIRS(id)
 #endif
+#define F16_VLOOP_HALF F16_VPAIRS
 
 const luc_activation_kernels LUC_ISA_NAME(luc__activation) = {
     .forward =

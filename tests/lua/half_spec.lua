@@ -389,6 +389,8 @@ describe("functions of every half", function()
     angle = function(x) return x:angle() end,
     copysign = function(x, y) return x:copysign(y) end,
     leaky_relu = function(x) return F.leaky_relu(x, 0.3) end,
+    elu = function(x) return F.elu(x, 1.3) end,
+    selu = function(x) return F.selu(x) end,
     hardtanh = function(x) return F.hardtanh(x) end,
     hardsigmoid = function(x) return F.hardsigmoid(x) end,
     hardswish = function(x) return F.hardswish(x) end,
