@@ -27,6 +27,7 @@ typedef struct operand {
   bool direct, is_number;
   luc_dtype dtype;
   luc_load_fn load;
+  luc_resize_fn widen; /* of integers smaller than the kernel's, or NULL */
   int64_t number; /* of an input without a tensor, in the kernel's type */
 } operand;
 
@@ -110,15 +111,22 @@ static void move_elements(const ew_job *job, int i, const luc_cursor *at, int64_
 static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, char *chunk,
                    char *spare) {
   const operand *o = &job->operands[i];
-  const int64_t size = (int64_t)luc__dtype_size(o->dtype);
-  if (job->alike != LUC_NUM_DTYPES) {
-    move_elements(job, i, at, n, size, chunk, false);
-  } else if (n <= job->nest.sizes[0] - at->at[0]) {
-    o->load(chunk, at->ptr[i], job->nest.strides[i][0], n);
-  } else {
-    move_elements(job, i, at, n, size, spare, false);
-    o->load(chunk, spare, size, n);
+  const int64_t size = (int64_t)luc__dtype_size(o->dtype), stride = job->nest.strides[i][0];
+  const bool whole = n <= job->nest.sizes[0] - at->at[0];
+  const bool as_it_is = job->alike != LUC_NUM_DTYPES && o->widen == NULL;
+  const char *from = at->ptr[i];
+  if (whole && !as_it_is && o->widen == NULL) {
+    o->load(chunk, from, stride, n);
+    return;
   }
+  if (as_it_is || !whole || stride != size) {
+    move_elements(job, i, at, n, size, as_it_is ? chunk : spare, false);
+    from = spare;
+  }
+  if (o->widen != NULL)
+    o->widen(chunk, from, n);
+  else if (!as_it_is)
+    o->load(chunk, from, size, n);
 }
 
 /* Truth values for another dtype become numbers first. */
@@ -263,13 +271,28 @@ static bool has_value(luc_dtype dtype, luc_scalar s) {
   return s.kind != LUC_SCALAR_FLOAT && luc__scalar_int(back) == luc__scalar_int(s);
 }
 
-/* The kernel for operands that all are of this dtype, or NULL where some are not. */
-static luc_ew_fn kernel_alike(const luc_ew_kernel *kernel, luc_dtype dtype, const luc_tensor *out,
-                              const luc_ew_input *in) {
+/* What makes larger integers of such small ones, or bools, or NULL. */
+static luc_resize_fn widening(const luc_copy_kernels *copy, luc_dtype from, luc_dtype to) {
+  const size_t size = luc__dtype_size(to);
+  const bool larger = size > luc__dtype_size(from) && size <= 4 && !luc__dtype_is_float(to);
+  return larger ? copy->resize[from][luc__log2((int64_t)size)] : NULL;
+}
+
+/* Are numbers of this dtype, as they lie or widened, some of the other? */
+static bool becomes(const luc_copy_kernels *copy, luc_dtype from, luc_dtype to) {
+  return from == to || (from == LUC_BOOL && (to == LUC_INT8 || to == LUC_UINT8)) ||
+         widening(copy, from, to) != NULL;
+}
+
+/* The kernel for operands that all are of this dtype, or become so, or NULL where some do not. */
+static luc_ew_fn kernel_alike(const luc_copy_kernels *copy, const luc_ew_kernel *kernel,
+                              luc_dtype dtype, const luc_tensor *out, const luc_ew_input *in) {
   int type = luc__elementwise_type(dtype);
   if (type < 0 || out->dtype != (kernel->truth ? LUC_BOOL : dtype)) return NULL;
   for (int i = 0; i < kernel->inputs; i++)
-    if (in[i].t != NULL ? in[i].t->dtype != dtype : !has_value(dtype, in[i].s)) return NULL;
+    if (in[i].t != NULL ? !becomes(copy, (luc_dtype)in[i].t->dtype, dtype)
+                        : !has_value(dtype, in[i].s))
+      return NULL;
   return kernel->fn[type];
 }
 
@@ -288,6 +311,7 @@ static bool run_simple(const luc_ew_kernel *kernel, luc_ew_fn fn, luc_dtype dtyp
       once |= 1u << i;
     } else {
       if (t->ndim != out->ndim || !luc__same_sizes(t, out) || !luc__is_contiguous(t)) return false;
+      if (luc__dtype_size((luc_dtype)t->dtype) != luc__dtype_size(dtype)) return false;
       data[i] = t->data;
     }
   }
@@ -307,8 +331,10 @@ static void describe(ew_job *job, int i, const luc_tensor *t) {
   operand *o = &job->operands[i];
   o->dtype = (luc_dtype)t->dtype;
   o->load = job->copy->load[job->compute][o->dtype];
-  bool native = job->alike != LUC_NUM_DTYPES ||
-                (luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute);
+  const bool alike = job->alike != LUC_NUM_DTYPES;
+  o->widen = alike && i > 0 ? widening(job->copy, o->dtype, job->alike) : NULL;
+  bool native =
+      alike ? o->widen == NULL : luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute;
   if (i == 0 && job->kernel->truth) native = o->dtype == LUC_BOOL || o->dtype == LUC_UINT8;
   int64_t size = (int64_t)luc__dtype_size(o->dtype);
   bool run =
@@ -422,10 +448,11 @@ static luc_tensor *straightened(luc_context *ctx, const luc_tensor *t, const luc
 void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
                           luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
   if (params == NULL) params = &no_params;
-  luc_ew_fn alike = kernel_alike(kernel, dtype, out, in);
+  const luc_copy_kernels *copy = luc__kernels(ctx)->copy;
+  luc_ew_fn alike = kernel_alike(copy, kernel, dtype, out, in);
   if (out->numel == 0) return;
   if (alike != NULL && run_simple(kernel, alike, dtype, out, in, params)) return;
-  ew_job job = {.kernel = kernel, .params = params, .copy = luc__kernels(ctx)->copy};
+  ew_job job = {.kernel = kernel, .params = params, .copy = copy};
   job.compute = luc__compute(dtype);
   job.alike = alike != NULL ? dtype : LUC_NUM_DTYPES;
   job.fn = alike != NULL ? alike : kernel->fn[job.compute];

@@ -500,6 +500,50 @@ describe("small integers", function()
   end)
 end)
 
+describe("integers of two dtypes", function()
+  local binary = {"add", "mul", "maximum", "minimum", "lt", "eq", "remainder", "bitwise_and",
+    "bitwise_right_shift", "logical_xor", "pow"}
+  local function some(dtype, rows, columns)
+    return lucerna.arange(rows * columns):remainder(113):add(1):to(dtype):view(rows, columns)
+  end
+
+  it("give what those of their common one give, however they lie", function()
+    local names = {"bool", "int8", "uint8", "int16", "int32"}
+    for _, first in ipairs(names) do
+      for _, second in ipairs(names) do
+        local a_dtype, b_dtype = lucerna[first], lucerna[second]
+        local common = lucerna.promote_types(a_dtype, b_dtype)
+        for _, size in ipairs {{1, 1}, {1, 65}, {7, 33}, {5, 300}, {3, 1100}} do
+          local rows, columns = size[1], size[2]
+          local a, b = some(a_dtype, rows, columns), some(b_dtype, rows, columns):flip(2)
+          local pairs_of = {{a, b}, {a, b[{{1, 1}}]}, {a[{{}, {1, 1}}], b}, {a, b[1][1]},
+            {a:t(), b:t():contiguous()}, {lucerna.stack({a, a}, 3)[{{}, {}, 1}], b}}
+          for _, both in ipairs(pairs_of) do
+            local x, y = both[1], both[2]
+            for _, name in ipairs(binary) do
+              if common ~= lucerna.bool and lucerna.result_type(x, y) == common then
+                local want = lucerna[name](x:to(common), y:to(common))
+                assert.is_true(lucerna[name](x, y):equal(want), first .. second .. name)
+              end
+            end
+            local chosen = lucerna.where(x:ne(3), x, y)
+            assert.is_true(chosen:long():equal(lucerna.where(x:ne(3), x:long(), y:long())))
+          end
+        end
+      end
+    end
+  end)
+
+  it("are written where a result of the larger may lie, and refused elsewhere", function()
+    local x, y = some(lucerna.int32, 7, 33), some(lucerna.int8, 7, 33)
+    local want = x:long() + y:long()
+    assert.is_true(x:add_(y):long():equal(want))
+    assert.is_true(x:t():sub_(y:t()):t():long():equal(want - y:long()))
+    assert.is_true(y:add_(x:bool()):long():equal(some(lucerna.int64, 7, 33) + 1))
+    parity.refused("can't be cast to the desired output type", y:bool().add_, y:bool(), y)
+  end)
+end)
+
 describe("powers of integers", function()
   local function power(a, b, bits)
     local y = 1
