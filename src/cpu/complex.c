@@ -65,6 +65,52 @@ static void to_truth(luc_tensor *dst, const luc_tensor *src) {
   }
 }
 
+typedef struct join_job {
+  luc_pairs_fn pairs;
+  int64_t size; /* of a part */
+  char *out;
+  const char *in[2];   /* NULL: zeros */
+  int64_t in_size[2];  /* of what is read, */
+  luc_load_fn load[2]; /* or NULL where it is a part */
+} join_job;
+
+static void join_range(void *arg, int64_t begin, int64_t end) {
+  enum { SOME = 512, APART = 8 }; /* at another place in their pages */
+  static const _Alignas(64) double zeros[SOME];
+  const join_job *j = arg;
+  _Alignas(64) double chunks[2][SOME + APART];
+  for (int64_t n; begin < end; begin += n) {
+    const char *from[2];
+    n = luc__min64(SOME, end - begin);
+    for (int part = 0; part < 2; part++) {
+      from[part] = j->in[part] ? j->in[part] + begin * j->in_size[part] : (const char *)zeros;
+      if (j->load[part] == NULL) continue;
+      j->load[part](chunks[part], from[part], j->in_size[part], n);
+      from[part] = (const char *)chunks[part];
+    }
+    j->pairs(j->out + begin * 2 * j->size, from[0], from[1], n);
+  }
+}
+
+bool luc__join_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *re,
+                     const luc_tensor *im) {
+  enum { GRAIN = 1 << 15 };
+  const luc_copy_kernels *copy = luc__kernels(ctx)->copy;
+  const luc_dtype real = luc__dtype_to_real(dst->dtype);
+  const luc_tensor *parts[] = {re, im};
+  join_job j = {.size = (int64_t)luc__dtype_size(real), .out = dst->data};
+  j.pairs = copy->pairs[luc__log2(j.size)];
+  if (!luc__is_contiguous(dst)) return false;
+  for (int i = 0; i < 2 && parts[i]; i++) {
+    const luc_tensor *t = parts[i];
+    if (!luc__same_sizes(dst, t) || !luc__is_contiguous(t)) return false;
+    j.in[i] = t->data, j.in_size[i] = (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+    if (t->dtype != real) j.load[i] = copy->load[luc__compute(real)][t->dtype];
+  }
+  luc__parallel_for(ctx, dst->numel, GRAIN, join_range, &j);
+  return true;
+}
+
 luc_status luc__copy_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
   bool to = luc__dtype_is_complex(dst->dtype);
   bool from = luc__dtype_is_complex(src->dtype);
@@ -73,6 +119,7 @@ luc_status luc__copy_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *
     to_truth(dst, src);
     return LUC_OK;
   }
+  if (!from && luc__join_parts(ctx, dst, src, NULL)) return LUC_OK;
   for (int part = 0; part < (to ? 2 : 1); part++) {
     if (to) luc__part(dst, part, &into);
     if (from) luc__part(src, part, &out_of);

@@ -35,6 +35,8 @@ luc_status luc__run_complex(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(parts_dtype(ctx, args, &dtype));
   LUC_TRY(luc__broadcast_operands(ctx, args, 2, &ndim, sizes));
   LUC_TRY(luc__out(ctx, out, luc__dtype_to_complex(dtype), ndim, sizes, &r));
+  const luc_tensor *re = luc_as_tensor(&args[0]), *im = luc_as_tensor(&args[1]);
+  if (re && im && luc__join_parts(ctx, r, re, im)) return LUC_OK;
   for (int p = 0; p < 2; p++) {
     luc__part(r, p, &part);
     if (args[p].kind == LUC_TENSOR)

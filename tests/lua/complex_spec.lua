@@ -10,6 +10,38 @@ describe("like PyTorch:", function()
   for title, check in cases.each("complex") do it(title, check) end
 end)
 
+describe("parts side by side", function()
+  it("are those there were, of any dtype, beside zeros or others", function()
+    local names = {"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
+      "uint8", "bool"}
+    for _, n in ipairs {0, 1, 3, 511, 512, 513, 1100} do
+      for real, wide in pairs {float32 = c64, float64 = c128} do
+        for _, name in ipairs(names) do
+          local x = (lucerna.arange(n):remainder(111) - 50):to(lucerna[name])
+          local apart = lucerna.stack({x, x}, 2)[{{}, 1}]
+          for _, z in ipairs {x:to(wide), apart:to(wide)} do
+            assert.is_true(z.real:equal(x:to(lucerna[real])), name)
+            assert.equal(0, z.imag:count_nonzero():item())
+          end
+        end
+        local x = lucerna.randn(n):to(lucerna[real])
+        if n > 2 then x[2], x[3] = -0.0, 0 / 0 end
+        local y = x:flip(1)
+        for _, z in ipairs {lucerna.complex(x, y), lucerna.complex(x, y:flip(1):flip(1)),
+          lucerna.complex(lucerna.stack({x, x}, 2)[{{}, 1}], y)} do
+          assert.is_true(z.real:isnan():equal(x:isnan()) and z.imag:isnan():equal(y:isnan()))
+          assert.is_true(z.real:nan_to_num(9):equal(x:nan_to_num(9)))
+          assert.is_true(z.real:signbit():equal(x:signbit()))
+          assert.is_true(z.imag:nan_to_num(9):equal(y:nan_to_num(9)))
+        end
+      end
+    end
+    local x, y = lucerna.ones(2, 3), lucerna.full({3}, 2.0)
+    assert.same({{1, 1, 1}, {1, 1, 1}}, lucerna.complex(x, y).real:tolist())
+    assert.same({{2, 2, 2}, {2, 2, 2}}, lucerna.complex(x, y).imag:tolist())
+  end)
+end)
+
 describe("close complex numbers", function()
   it("are so in either precision, infinite and huge parts among them", function()
     local parts = lucerna.tensor {0, -0.0, 1, 1.5, -1, 1 / 0, -1 / 0, 0 / 0, 2e38, 1e-40}
