@@ -132,22 +132,24 @@ static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, ch
 /* Truth values for another dtype become numbers first. */
 static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *chunk, char *spare) {
   const luc_dtype dtype = job->operands[0].dtype;
-  const int64_t size = (int64_t)luc__dtype_size(dtype);
-  luc_compute compute = job->compute;
-  if (job->alike != LUC_NUM_DTYPES) {
+  const int64_t size = (int64_t)luc__dtype_size(dtype), stride = job->nest.strides[0][0];
+  const bool whole = n <= job->nest.sizes[0] - at->at[0], truth = job->kernel->truth;
+  const luc_compute compute = truth ? luc__compute(dtype) : job->compute;
+  if (!truth && job->alike != LUC_NUM_DTYPES) {
     move_elements(job, 0, at, n, size, chunk, true);
     return;
   }
-  if (job->kernel->truth) {
-    char *truth = chunk;
-    compute = LUC_COMPUTE_I64;
-    job->copy->load[compute][LUC_UINT8](spare, truth, 1, n);
-    chunk = spare;
-    spare = truth;
+  if (truth) {
+    const bool there = whole && stride == size && luc__is_native(dtype);
+    char *numbers = there ? at->ptr[0] : spare;
+    job->copy->load[compute][LUC_UINT8](numbers, chunk, 1, n);
+    if (there) return;
+    spare = chunk;
+    chunk = numbers;
   }
   luc_store_fn store = job->copy->store[compute][dtype];
-  if (n <= job->nest.sizes[0] - at->at[0]) {
-    store(at->ptr[0], job->nest.strides[0][0], chunk, n);
+  if (whole) {
+    store(at->ptr[0], stride, chunk, n);
   } else {
     store(spare, size, chunk, n);
     move_elements(job, 0, at, n, size, spare, true);
@@ -288,12 +290,17 @@ static bool becomes(const luc_copy_kernels *copy, luc_dtype from, luc_dtype to) 
 static luc_ew_fn kernel_alike(const luc_copy_kernels *copy, const luc_ew_kernel *kernel,
                               luc_dtype dtype, const luc_tensor *out, const luc_ew_input *in) {
   int type = luc__elementwise_type(dtype);
-  if (type < 0 || out->dtype != (kernel->truth ? LUC_BOOL : dtype)) return NULL;
+  if (type < 0 || (!kernel->truth && out->dtype != dtype)) return NULL;
   for (int i = 0; i < kernel->inputs; i++)
     if (in[i].t != NULL ? !becomes(copy, (luc_dtype)in[i].t->dtype, dtype)
                         : !has_value(dtype, in[i].s))
       return NULL;
   return kernel->fn[type];
+}
+
+/* Are these what a kernel that gives truth values writes? */
+static bool is_byte(luc_dtype dtype) {
+  return dtype == LUC_BOOL || dtype == LUC_UINT8 || dtype == LUC_INT8;
 }
 
 /* Small and contiguous: straight to the kernel. */
@@ -303,6 +310,7 @@ static bool run_simple(const luc_ew_kernel *kernel, luc_ew_fn fn, luc_dtype dtyp
   int64_t numbers[LUC_EW_MAX_INPUTS];
   unsigned once = 0;
   if (out->numel >= parallel_from(kernel) || !luc__is_contiguous(out)) return false;
+  if (kernel->truth && !is_byte((luc_dtype)out->dtype)) return false;
   for (int i = 0; i < kernel->inputs; i++) {
     const luc_tensor *t = in[i].t;
     if (t == NULL) {
@@ -335,7 +343,7 @@ static void describe(ew_job *job, int i, const luc_tensor *t) {
   o->widen = alike && i > 0 ? widening(job->copy, o->dtype, job->alike) : NULL;
   bool native =
       alike ? o->widen == NULL : luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute;
-  if (i == 0 && job->kernel->truth) native = o->dtype == LUC_BOOL || o->dtype == LUC_UINT8;
+  if (i == 0 && job->kernel->truth) native = is_byte(o->dtype);
   int64_t size = (int64_t)luc__dtype_size(o->dtype);
   bool run =
       job->joined ? luc__nest_is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
@@ -358,7 +366,8 @@ static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in
   }
   const bool all = job->once + 1 == 1u << n;
   job->fills = all && moving && !job->joined && job->alike != LUC_NUM_DTYPES &&
-               job->nest.strides[0][0] == (int64_t)luc__dtype_size(out->dtype);
+               job->nest.strides[0][0] == (int64_t)luc__dtype_size(out->dtype) &&
+               (!job->kernel->truth || is_byte((luc_dtype)out->dtype));
   if (job->nest.numel == 1)
     job->once = 0;
   else if (all && !job->fills)

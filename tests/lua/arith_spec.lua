@@ -599,6 +599,34 @@ describe("elements with gaps", function()
 end)
 
 describe("truth values", function()
+  it("are numbers of the dtype that they are written to, however it lies", function()
+    local names = {"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
+      "uint8", "bool"}
+    for _, name in ipairs(names) do
+      local dtype = lucerna[name]
+      for _, size in ipairs {{1, 1}, {3, 5}, {1, 65}, {4, 300}, {2, 1100}} do
+        local x = lucerna.arange(size[1] * size[2]):remainder(7):to(dtype):view(size)
+        local y = x:flip(2)
+        for _, f in ipairs {"lt", "eq", "logical_xor"} do
+          local want, place = x[f](x, y):to(dtype), f .. "_"
+          local apart = lucerna.stack({x, x}, 3)[{{}, {}, 1}]
+          local turned = x:t():clone()
+          local plain = x:clone()
+          plain[place](plain, y)
+          apart[place](apart, y)
+          turned[place](turned, y:t())
+          assert.is_true(plain:equal(want), name .. f)
+          assert.is_true(apart:equal(want), name .. f)
+          assert.is_true(turned:t():equal(want), name .. f)
+          local one = x[1][1]:expand(size)
+          local out = lucerna.empty(size):to(dtype)
+          lucerna[f](one, one, {out = out})
+          assert.is_true(out:equal(one[f](one, one):to(dtype)), name .. f)
+        end
+      end
+    end
+  end)
+
   it("have no sign", function()
     assert.same({false, false}, lucerna.tensor({true, false}):signbit():tolist())
   end)
