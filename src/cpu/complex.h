@@ -9,8 +9,8 @@
  * not counted: it serves kernels while t lives. */
 void luc__part(const luc_tensor *t, int part, luc_tensor *out);
 
-/* Writes real and imaginary parts of any real dtype, or without `im` zeros, side by side, if all lie
- * without gaps and are of dst's sizes. */
+/* Writes real and imaginary parts of any real dtype, or without `im` zeros, side by side, if all
+ * lie without gaps and are of dst's sizes. */
 bool luc__join_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *re, const luc_tensor *im);
 
 /* luc__copy where one dtype is complex and the other is not the same: real numbers have an
