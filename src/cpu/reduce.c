@@ -20,6 +20,7 @@
 enum {
   CHUNK = 1024,
   LONG = 32 << 10, /* a run that is folded as it lies */
+  VECTOR = 8,      /* states in one */
   BLOCK = 1024,    /* neighbouring outputs folded together: rows are read in long stretches */
   SHARE = 1 << 14, /* elements that outputs are shared out by */
   GRAIN = 1 << 15, /* elements of a part */
@@ -50,7 +51,8 @@ typedef struct rd_job {
   bool native;       /* memory is of the kernel's type, */
   bool direct;       /* and folded as it lies */
   bool side_by_side; /* short runs, by a kernel for them */
-  int64_t group;     /* outputs lie without gaps, and inputs as so many columns, or 0 */
+  int64_t group;     /* outputs lie without gaps, and inputs as so many columns, or 0, */
+  int64_t room;      /* whose states take whole vectors */
   int64_t size;      /* of an element, in bytes */
   int64_t longest;   /* run folded at once */
   int64_t block;     /* outputs folded together */
@@ -209,17 +211,29 @@ static void fold_together(const rd_job *job, const char *at, int64_t n, int64_t 
   }
 }
 
+/* Groups of neighbours, each in states of its own, which then close up. */
+static void fold_groups(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
+                        states *s) {
+  const int64_t group = job->group, room = job->room, groups = n / group;
+  const int64_t apart = job->reduced.strides[0][0], row = apart / job->size;
+  const int64_t between = job->kept.strides[0][1];
+  const char *from = at + begin * apart;
+  for (int64_t j = 0; j < groups; j++, from += between)
+    job->kernel->rows(s->a + j * room, s->b + j * room, from, group, row, end - begin, 0);
+  for (int64_t j = 1; j < groups && room != group; j++)
+    for (int64_t i = 0; i < group; i++) {
+      s->a[j * group + i] = s->a[j * room + i];
+      s->b[j * group + i] = s->b[j * room + i];
+    }
+}
+
 static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
                        states *s) {
   const int64_t step = job->kept.strides[0][0];
-  job->kernel->init(s->a, s->b, n);
+  job->kernel->init(s->a, s->b, job->group ? n / job->group * job->room : n);
   if (begin == end) return;
   if (job->group) {
-    const int64_t group = job->group, apart = job->reduced.strides[0][0], row = apart / job->size;
-    const int64_t between = job->kept.strides[0][1];
-    const char *from = at + begin * apart;
-    for (int64_t j = 0; j < n; j += group, from += between)
-      job->kernel->rows(s->a + j, s->b + j, from, group, row, end - begin, 0);
+    fold_groups(job, at, n, begin, end, s);
   } else if (job->way == BY_ROWS) {
     fold_rows(job, at, n, begin, end, s);
   } else if (job->way == BY_TURNS) {
@@ -436,18 +450,22 @@ static void take_apart(rd_job *job) {
     luc__nest_swap(kept, 0, 1);
 }
 
-/* Rows of so many outputs, in block after block: whose states are whole vectors, or of two columns,
- * which complex numbers are. */
+/* Rows of so many outputs, in block after block, each in states of its own; few columns whose
+ * kernels fill no vector are taken apart instead. Of two columns, which complex numbers are,
+ * sums. */
 static int64_t group_of(const rd_job *job, int64_t size) {
-  enum { ELEMENTS = 4, VECTOR = 8, WIDE = 256 };
+  enum { ELEMENTS = 4, LEAST = 24, WIDE = 4096 };
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
   const int64_t n = kept->sizes[0];
+  const luc_rd op = job->what->op;
+  const bool two = op == LUC_RD_argmax || op == LUC_RD_argmin || op == LUC_RD_var;
   if (!job->native || kept->ndim != 2 || kept->strides[0][0] != size || reduced->ndim != 1)
     return 0;
   for (int i = 1; i <= 2; i++)
     if (kept->base[i] && kept->strides[i][1] != n * kept->strides[i][0]) return 0;
-  if (n > VECTOR && n % VECTOR == 0 && reduced->numel * n <= WIDE) return n;
-  const bool sum = job->what->op == LUC_RD_sum && job->compute != LUC_COMPUTE_I64;
+  const int64_t all = reduced->numel * n;
+  if (n > (two ? VECTOR : 2) && n <= BLOCK && all >= LEAST && all <= WIDE) return n;
+  const bool sum = op == LUC_RD_sum && job->compute != LUC_COMPUTE_I64;
   return sum && n == 2 && reduced->strides[0][0] == 2 * size && reduced->numel > ELEMENTS ? n : 0;
 }
 
@@ -529,7 +547,8 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->group = group_of(job, (int64_t)luc__dtype_size(dtype));
   if (!job->group) take_apart(job);
   choose_way(job, dtype);
-  if (job->group) job->block = BLOCK / job->group * job->group;
+  job->room = job->group == 2 ? 2 : luc__whole(job->group, VECTOR);
+  if (job->group) job->block = BLOCK / job->room * job->group;
   const luc_rd_kernel *halves = kernel_of_halves(job, dtype);
   if (halves != NULL) job->kernel = halves, job->direct = true, job->longest = LONG;
 }

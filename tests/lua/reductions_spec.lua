@@ -85,7 +85,7 @@ describe("a reduction", function()
 
   it("of many groups of a few numbers is that of each", function()
     lucerna.manual_seed(8)
-    for _, shape in ipairs {{40, 3, 2}, {17, 32, 8}, {3, 20, 5, 3}, {2, 9, 4, 2, 7}} do
+    for _, shape in ipairs {{40, 3, 2}, {17, 32, 8}, {3, 20, 5, 3}, {2, 9, 4, 2, 7}, {25, 70, 9}} do
       for _, dtype in ipairs {"float32", "float64", "bfloat16", "int64", "uint8", "bool"} do
         local x = lucerna.randint(0, 4, shape):to(lucerna[dtype])
         if x:is_floating_point() then x[x:eq(3)] = 0 / 0 end
@@ -447,7 +447,8 @@ describe("groups of a few rows", function()
   -- each by itself is what many are together
   it("are reduced as each of them is", function()
     lucerna.manual_seed(4)
-    for _, shape in ipairs {{700, 3, 16}, {300, 5, 24}, {200, 2, 128}, {90, 25, 10}, {999, 4, 8}} do
+    for _, shape in ipairs {{700, 3, 16}, {300, 5, 24}, {200, 2, 128}, {90, 25, 10}, {999, 4, 8},
+        {150, 40, 3}, {90, 7, 11}, {60, 50, 35}, {50, 65, 9}, {40, 300, 7}, {20, 2, 1025}} do
       local whole = lucerna.randint(-50, 50, shape)
       for _, dtype in ipairs {"float32", "float64", "int64", "int32", "uint8", "float16"} do
         local x = whole:to(lucerna[dtype])
