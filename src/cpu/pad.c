@@ -1,5 +1,6 @@
 /* Padding by rows. A row of the padded memory is three runs of one row of the other: before, the
- * part that both have, after; rows above and below are those of the rows they stand for. */
+ * part that both have, after; rows above and below are those of the rows they stand for. Rows that
+ * show one after another go together, part by part. */
 #include "cpu/pad.h"
 
 #include <string.h>
@@ -8,15 +9,14 @@
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
 
-/* Rows of LONG bytes go by the kernel: memcpy's instruction for them crawls where both sides lie
- * nearly alike in their pages. */
-enum { GRAIN = 1 << 14, SHORT = 9, LONG = 1 << 12 };
+/* Rows are written in strips of so many bytes, which stay in the cache for their borders. */
+enum { GRAIN = 1 << 14, STRIP = 1 << 14 };
 /* Elements that a row takes as long as, beside its own. */
 enum { ROW = 16 };
 
 typedef struct pad_job {
   const luc_pad *p;
-  luc_move_fn move;
+  luc_runs_fn runs;
   int64_t size, rows;            /* bytes of an element; padded rows of an item */
   int64_t left, middle, right;   /* of a padded row */
   int64_t first;                 /* where the middle begins in a row of inner */
@@ -41,7 +41,7 @@ static void describe(luc_context *ctx, const luc_pad *p, pad_job *j) {
   const int last = p->ndim - 1;
   const int64_t n = p->in[last], width = p->out[last], before = p->before[last];
   *j = (pad_job){.p = p, .size = (int64_t)luc__dtype_size(p->dtype), .rows = 1};
-  j->move = luc__kernels(ctx)->copy->move[luc__log2(j->size)];
+  j->runs = luc__kernels(ctx)->copy->runs[luc__log2(j->size)];
   for (int d = 0; d < last; d++) j->rows *= p->out[d];
   j->first = before < 0 ? -before : 0;
   j->left = before < 0 ? 0 : before < width ? before : width;
@@ -73,49 +73,43 @@ static int64_t inner_rows(const luc_pad *p) {
   return rows;
 }
 
-static inline void few(char *to, const char *at, int64_t size, int64_t step, int64_t n) {
-  for (int64_t i = 0; i < n; i++) memcpy(to + i * size, at + i * step, (size_t)size);
+/* How many of `left` padded rows from one on, which shows a row of inner, show the next ones. */
+static int64_t rows_ahead(const luc_pad *p, int64_t row, int64_t left) {
+  const int d = p->ndim - 2;
+  if (d < 0) return left;
+  const int64_t place = row % p->out[d], i = place - p->before[d];
+  if (i < 0 || i >= p->in[d]) return 1;
+  return luc__min64(left, luc__min64(p->in[d] - i, p->out[d] - place));
 }
 
-/* One part of a row, from element `from` of inner's: mostly short, so that a call would take longer
- * than the words do. */
+/* One part of some rows, from element `from` of inner's. */
 static inline void show(const pad_job *j, char *to, const char *row, int64_t from, int64_t step,
-                        int64_t n) {
-  const char *at = from < 0 ? (const char *)&j->p->value : row + from * j->size;
-  const int64_t size = j->size, bytes = from < 0 ? 0 : step * size;
-  if (n >= SHORT || size > 8) {
-    j->move(to, size, at, bytes, n);
-    return;
-  }
-  switch (size) {
-  case 1: few(to, at, 1, bytes, n); break;
-  case 2: few(to, at, 2, bytes, n); break;
-  case 4: few(to, at, 4, bytes, n); break;
-  default: few(to, at, 8, bytes, n);
-  }
+                        int64_t n, int64_t rows) {
+  const luc_pad *p = j->p;
+  const int last = p->ndim - 1;
+  const int64_t size = j->size, apart = from < 0 ? 0 : p->in[last] * size;
+  const char *at = from < 0 ? (const char *)&p->value : row + from * size;
+  const int64_t along = from < 0 ? 0 : n > 1 ? step * size : size;
+  if (n > 0) j->runs(to, p->out[last] * size, size, at, apart, along, n, rows);
 }
 
 static void pad_rows(void *arg, int64_t begin, int64_t end) {
-  const pad_job own = *(const pad_job *)arg, *j = &own; /* which what is written cannot change */
+  const pad_job *j = arg;
   const luc_pad *p = j->p;
   const int64_t n = p->in[p->ndim - 1], width = p->out[p->ndim - 1], rows = inner_rows(p);
-  char *to = p->outer + begin * width * j->size;
-  int64_t item = begin / j->rows, r = begin % j->rows;
-  for (int64_t i = begin; i < end; i++, r++, to += width * j->size) {
-    if (r == j->rows) r = 0, item++;
-    const int64_t from = source_row(p, r);
+  const int64_t strip = STRIP / (width * j->size) + 1, size = j->size;
+  char *to = p->outer + begin * width * size;
+  for (int64_t i = begin, m; i < end; i += m, to += m * width * size) {
+    const int64_t item = i / j->rows, r = i % j->rows, from = source_row(p, r);
+    m = from < 0 ? 1 : rows_ahead(p, r, luc__min64(end - i, strip));
     if (from < 0) {
-      show(j, to, NULL, -1, 0, width);
+      show(j, to, NULL, -1, 0, width, 1);
       continue;
     }
-    const char *row = p->inner + (item * rows + from) * n * j->size;
-    show(j, to, row, j->left_from, j->left_step, j->left);
-    const char *middle = row + j->first * j->size;
-    if (j->middle * j->size < LONG)
-      memcpy(to + j->left * j->size, middle, (size_t)(j->middle * j->size));
-    else
-      j->move(to + j->left * j->size, j->size, middle, j->size, j->middle);
-    show(j, to + (j->left + j->middle) * j->size, row, j->right_from, j->right_step, j->right);
+    const char *row = p->inner + (item * rows + from) * n * size;
+    show(j, to, row, j->left_from, j->left_step, j->left, m);
+    show(j, to + j->left * size, row, j->first, 1, j->middle, m);
+    show(j, to + (j->left + j->middle) * size, row, j->right_from, j->right_step, j->right, m);
   }
 }
 

@@ -295,6 +295,42 @@ describe("layouts:", function()
     assert.equal(7.0, F.pad(x:narrow(3, 1, 6), { -6, 2 }, { value = 7 }):min():item())
   end)
 
+  it("rows of a border are those they stand for, in any mode and of any size", function()
+    local function source(mode, i, n, before, after) -- from 0; nil: the value
+      if mode == "circular" then -- what is left of a crop goes round
+        local first = math.max(-before, 0)
+        return first + (i - first) % (n - first + math.min(after, 0))
+      end
+      if i >= 0 and i < n then return i end
+      if mode == "reflect" then return i < 0 and -i or 2 * (n - 1) - i end
+      if mode == "replicate" then return i < 0 and 0 or n - 1 end
+    end
+    for _, dtype in ipairs {"uint8", "bfloat16", "float32", "float64", "complex128"} do
+      for _, size in ipairs {{3, 4, 300}, {2, 41, 35}, {2, 3, 2100}} do
+        local x = lucerna.randint(1, 100, size):to(lucerna[dtype])
+        for _, pad in ipairs {{1, 1, 1, 1}, {9, 0, 2, 1}, {0, 10, 0, 2}, {-2, 3, 1, -1}} do
+          for _, mode in ipairs {"constant", "reflect", "replicate", "circular"} do
+            local y, want = F.pad(x, pad, mode, mode == "constant" and 7 or nil), x
+            for d = 2, 3 do
+              local before, after, n = pad[7 - 2 * d], pad[8 - 2 * d], x:size(d)
+              local places, outside = {}, {}
+              for i = 1, y:size(d) do
+                local place = source(mode, i - 1 - before, n, before, after)
+                places[i] = (place or 0) + 1
+                if not place then table.insert(outside, i) end
+              end
+              want = want:index_select(d, lucerna.tensor(places, {dtype = lucerna.int64}))
+              if #outside > 0 then
+                want = want:index_fill(d, lucerna.tensor(outside, {dtype = lucerna.int64}), 7)
+              end
+            end
+            assert.is_true(y:equal(want), dtype .. " " .. mode)
+          end
+        end
+      end
+    end
+  end)
+
   it("images with channels last in memory, and tiny ones, pool and resize as others", function()
     local calls = {
       function(t) return F.max_pool2d(t, 3, 2, 1) end,
