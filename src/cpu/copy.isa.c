@@ -335,31 +335,41 @@ LUC_INLINE void blocks(char *restrict out, int64_t out_step, const char *restric
   for (int64_t i = 0; i < n; i++) memcpy(out + i * out_step, in + i * in_step, size);
 }
 
-/* The same of `size` bytes, not less than a word and not more than two, which meet. */
+/* The same of `size` bytes, less than LUC_LONG_RUN, by two words, which meet. */
 LUC_INLINE void two_words(char *restrict out, int64_t out_step, const char *restrict in,
-                          int64_t in_step, size_t word, int64_t size, int64_t n) {
-  const int64_t second = size - (int64_t)word;
+                          int64_t in_step, size_t first, size_t last, int64_t size, int64_t n) {
+  const int64_t second = size - (int64_t)last;
   for (int64_t i = 0; i < n; i++, out += out_step, in += in_step) {
-    memcpy(out, in, word);
-    memcpy(out + second, in + second, word);
+    memcpy(out, in, first);
+    memcpy(out + second, in + second, last);
   }
 }
 static void short_blocks(char *restrict out, int64_t out_step, const char *restrict in,
                          int64_t in_step, int64_t size, int64_t n) {
   if (size < 4)
-    two_words(out, out_step, in, in_step, 2, size, n);
+    two_words(out, out_step, in, in_step, 2, 2, size, n);
   else if (size < 8)
-    two_words(out, out_step, in, in_step, 4, size, n);
+    two_words(out, out_step, in, in_step, 4, 4, size, n);
   else if (size < 16)
-    two_words(out, out_step, in, in_step, 8, size, n);
+    two_words(out, out_step, in, in_step, 8, 8, size, n);
   else if (size < 32)
-    two_words(out, out_step, in, in_step, 16, size, n);
+    two_words(out, out_step, in, in_step, 16, 16, size, n);
   else if (size < 64)
-    two_words(out, out_step, in, in_step, 32, size, n);
+    two_words(out, out_step, in, in_step, 32, 32, size, n);
+  else if (size < 96)
+    two_words(out, out_step, in, in_step, 64, 32, size, n);
   else if (size < 128)
-    two_words(out, out_step, in, in_step, 64, size, n);
+    two_words(out, out_step, in, in_step, 64, 64, size, n);
+  else if (size < 160)
+    two_words(out, out_step, in, in_step, 128, 32, size, n);
+  else if (size < 192)
+    two_words(out, out_step, in, in_step, 128, 64, size, n);
+  else if (size < 256)
+    two_words(out, out_step, in, in_step, 128, 128, size, n);
+  else if (size < 288)
+    two_words(out, out_step, in, in_step, 256, 32, size, n);
   else
-    two_words(out, out_step, in, in_step, 128, size, n);
+    two_words(out, out_step, in, in_step, 256, 128, size, n);
 }
 
 /* Rows begin anywhere: the first lines of the next are asked for. */

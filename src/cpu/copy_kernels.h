@@ -29,7 +29,7 @@ typedef void (*luc_runs_fn)(char *restrict out, int64_t out_step, int64_t out_st
                             const char *restrict in, int64_t in_step, int64_t in_stride,
                             int64_t run, int64_t n);
 /* From so many bytes on a run without gaps goes as bytes. */
-enum { LUC_LONG_RUN = 256 };
+enum { LUC_LONG_RUN = 384 };
 /* a and b element by element in turn: 2 n elements. */
 typedef void (*luc_pairs_fn)(char *restrict out, const char *a, const char *b, int64_t n);
 /* rows x cols elements: out has its rows contiguous and `out_step` bytes apart, in its columns.

@@ -104,16 +104,17 @@ static void join_pairs(const join_job *j, int64_t row, int64_t n) {
 
 /* Rows in groups whose results stay in the cache, part by part. */
 static void join_rows(void *arg, int64_t begin, int64_t end) {
-  enum { GROUP = 1024 };
+  enum { CACHED = 1 << 14 };
   const join_job *j = arg;
+  const int64_t group = CACHED / j->row + 1;
   bool single = j->row == j->n * j->width && (j->n == 2 || (j->n == 4 && j->width <= 8));
   for (int i = 0; i < j->n; i++) single = single && part_begin(j, i) == i * j->width;
   if (single) {
     join_pairs(j, begin, end - begin);
     return;
   }
-  for (; begin < end; begin += GROUP) {
-    int64_t n = end - begin < GROUP ? end - begin : GROUP;
+  for (; begin < end; begin += group) {
+    int64_t n = end - begin < group ? end - begin : group;
     for (int i = 0; i < j->n; i++) {
       int64_t first = part_begin(j, i), bytes = part_begin(j, i + 1) - first;
       if (bytes)
@@ -148,7 +149,7 @@ static void join_bytes(void *arg, int64_t begin, int64_t end) {
 /* Joins parts that are blocks of r's dtype; false: some are not, and nothing is done. */
 static bool put_blocks(luc_context *ctx, luc_tensor *r, const luc_value *list, int dim,
                        const int64_t *starts) {
-  enum { GRAIN = 1 << 18, SHORT = 128 };
+  enum { GRAIN = 1 << 18 };
   int64_t width = (int64_t)luc__dtype_size(r->dtype);
   for (int i = 0; i < list->n; i++) {
     const luc_tensor *t = list->as.tensors[i];
@@ -165,7 +166,7 @@ static bool put_blocks(luc_context *ctx, luc_tensor *r, const luc_value *list, i
                 .runs = luc__kernels(ctx)->copy->runs[log],
                 .move = luc__kernels(ctx)->copy->move[0],
                 .pairs = luc__kernels(ctx)->copy->pairs + log};
-  if (j.row <= SHORT * list->n)
+  if (j.row < LUC_LONG_RUN * list->n)
     luc__parallel_for(ctx, r->numel * width / j.row, GRAIN / j.row + 1, join_rows, &j);
   else
     luc__parallel_for(ctx, r->numel * width, GRAIN, join_bytes, &j);

@@ -71,6 +71,7 @@ static luc_status pad_short(luc_context *ctx, luc_tensor *input, const luc_value
 
 static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input,
                           const luc_value *pad, const luc_value *value, luc_value *out) {
+  enum { BRIEF = 128 };
   luc_tensor *dense = NULL, *padded;
   luc_pad p;
   int64_t sizes[LUC_MAX_DIMS];
@@ -81,7 +82,7 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
   LUC_TRY(luc__scratch(ctx, input->dtype, input->ndim, sizes, &padded));
   p.dtype = input->dtype;
   const int64_t both = luc__min64(p.in[p.ndim - 1], p.out[p.ndim - 1]);
-  const bool brief = value && both * (int64_t)luc__dtype_size(p.dtype) <= LUC_LONG_RUN / 2;
+  const bool brief = value && both * (int64_t)luc__dtype_size(p.dtype) <= BRIEF;
   const bool last = value && luc__channels_last(input, input->ndim - 2);
   if (last) luc__lay_channels_last(padded);
   if (last || brief) {

@@ -310,6 +310,23 @@ local function shares_memory(f, args, n)
   return false
 end
 
+describe("rows of any length", function()
+  it("are joined and cut as their elements are", function()
+    lucerna.manual_seed(5)
+    local all = lucerna.randint(0, 256, {90, 1300}, {dtype = lucerna.uint8})
+    for n = 1, 600 do
+      local m = 1 + n * 7 % 400
+      local a, b = all:narrow(2, 3, n):contiguous(), all:narrow(2, 650, m):contiguous()
+      assert.is_true(a:equal(all:narrow(2, 3, n)) and a[90][n]:equal(all[90][n + 2]))
+      local joined = lucerna.cat({a, b, a}, 2)
+      assert.is_true(joined:narrow(2, 1, n):equal(a))
+      assert.is_true(joined:narrow(2, n + 1, m):equal(b))
+      assert.is_true(joined:narrow(2, n + m + 1, n):equal(a))
+      assert.is_true(a:sum(2):equal(all:narrow(2, 3, n):long():sum(2)))
+    end
+  end)
+end)
+
 describe("results have memory of their own", function()
   it("unless the operator is a view", function()
     local dice, tried = operators.dice(4), 0
