@@ -1,4 +1,5 @@
-/* Keys, a stable radix sort of (key, position) pairs, and what is read off sorted lines. */
+/* Lines in order, by words of keys and places where both have room in one, by pairs of them, or
+ * beside each other; and what is read off sorted lines. */
 #include "cpu/sort.h"
 
 #include <math.h>
@@ -6,12 +7,9 @@
 
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
-#include "cpu/sort_kernels.h"
+#include "cpu/sort_pairs.h"
 
-typedef struct pair {
-  uint64_t key;
-  int64_t at;
-} pair;
+typedef luc_pair pair;
 
 /* a pair has as many numbers */
 enum { PAIR = 2, SMALL = 64, FEW = 32, SOME = 128, LONG = 2000 };
@@ -24,69 +22,6 @@ static uint64_t nan_key(luc_dtype dtype) {
 
 static bool is_nan(luc_dtype dtype, uint64_t key) {
   return luc__dtype_is_float(dtype) && key == nan_key(dtype);
-}
-
-/* ---- sorting pairs ---- */
-
-/* False: given up halfway, after more than `most` moves. */
-static inline bool insertion_sort(pair *p, int64_t n, int64_t most) {
-  for (int64_t i = 1; i < n && most >= 0; i++) {
-    pair v = p[i];
-    int64_t k = i;
-    for (; k > 0 && p[k - 1].key > v.key; k--) p[k] = p[k - 1];
-    p[k] = v;
-    most -= i - k;
-  }
-  return most >= 0;
-}
-
-/* From how many there are of each byte to where its first one goes. */
-static void to_places(int64_t counts[256]) {
-  int64_t at = 0;
-  for (int v = 0; v < 256; v++) {
-    int64_t count = counts[v];
-    counts[v] = at;
-    at += count;
-  }
-}
-
-/* One byte of the key after another, but those without a bit in `apart`. The result is in p or in
- * spare, and so it is in what follows. */
-static pair *sort_bytes(pair *p, pair *spare, int64_t n, uint64_t apart) {
-  pair *from = p, *to = spare;
-  for (int shift = 0; shift < 64; shift += 8) {
-    if (!(apart >> shift & 255)) continue;
-    int64_t places[256] = {0};
-    for (int64_t i = 0; i < n; i++) places[from[i].key >> shift & 255]++;
-    to_places(places);
-    for (int64_t i = 0; i < n; i++) to[places[from[i].key >> shift & 255]++] = from[i];
-    pair *t = from;
-    from = to;
-    to = t;
-  }
-  return from;
-}
-
-/* By the bytes in which keys differ. The highest few of many are first tried alone: mostly they
- * leave little to move. */
-static pair *radix_sort(pair *p, pair *spare, int64_t n) {
-  uint64_t apart = 0;
-  for (int64_t i = 1; i < n; i++) apart |= p[i].key ^ p[0].key;
-  const int bytes = (63 - __builtin_clzll(apart | 1)) / 8 + 1;
-  const int low = 8 * (bytes - 2 - (63 - __builtin_clzll((uint64_t)n)) / 7);
-  if (low >= 16 && apart << (64 - low)) {
-    pair *nearly = sort_bytes(p, spare, n, apart >> low << low);
-    if (insertion_sort(nearly, n, n)) return nearly;
-    if (nearly == spare) spare = p;
-    p = nearly;
-  }
-  return sort_bytes(p, spare, n, apart);
-}
-
-static pair *sort_pairs(pair *p, pair *spare, int64_t n) {
-  if (n > SMALL) return radix_sort(p, spare, n);
-  insertion_sort(p, n, INT64_MAX);
-  return p;
 }
 
 /* ---- lines ---- */
@@ -284,7 +219,7 @@ static const int64_t *sort_words(const sort_lines *s, int64_t first, uint64_t *w
   if (n > GRAIN && s->job->inner == 1 && s->job->indices && s->kept == n)
     wanted = (uint64_t *)s->job->indices + first;
   count_bytes(s, first, least, bytes, counts);
-  for (int b = 0; b < bytes; b++) to_places(counts[b]);
+  for (int b = 0; b < bytes; b++) luc__to_places(counts[b]);
   if (bytes == 1 && wanted) from = wanted;
   fill_words(s, first, least, bits, bytes > 1 || mode ? UINT64_MAX : place, counts[0], from);
   for (int b = 1; b < bytes; b++) {
@@ -311,7 +246,7 @@ static const int64_t *sort_line(const sort_lines *s, int64_t first, pair *p, int
   if (words) return words;
   fill_pairs(s, first, p);
   if (!luc__dtype_is_float(s->job->dtype)) count_from_least(p, n);
-  p = sort_pairs(p, p + n, n);
+  p = luc__sort_pairs(s->kernels, p, p + n, n);
   return &p[s->job->pick == LUC_PICK_MODE ? mode_place(&p->key, PAIR, n) : 0].at;
 }
 
@@ -324,7 +259,7 @@ static void expect(const sort_lines *s, int64_t first, int64_t a, int64_t b, pai
     line_keys(s, first, i * (n / count), 1, &p[i].key);
     p[i].at = i;
   }
-  p = sort_pairs(p, p + n, count);
+  p = luc__sort_pairs(s->kernels, p, p + n, count);
   int64_t from = a * count / n, to = b * count / n; /* in the sample, more or less */
   from -= SLACK + 2 * (int64_t)sqrt((double)luc__min64(from, count - from));
   to += SLACK + 2 * (int64_t)sqrt((double)luc__min64(to, count - to));
@@ -352,15 +287,15 @@ static const pair *select_ranks(const sort_lines *s, int64_t first, int64_t a, i
     }
   }
   if (below > a || below + kept < b) return NULL;
-  return sort_pairs(p, p + job->n, kept) + (a - below);
+  return luc__sort_pairs(s->kernels, p, p + job->n, kept) + (a - below);
 }
 
-/* The key of a rank among n, which are used up; *nth: how many of its equals are before it. What is
- * below, or above, one of the rest is dropped. */
-static uint64_t rank_key(const sort_lines *s, uint64_t *keys, uint64_t *spare, int64_t n,
+/* The key of a rank among n; *nth: how many of its equals are before it. What is below, or above,
+ * one of the rest is dropped; spare: room for twice as many. */
+static uint64_t rank_key(const sort_lines *s, const uint64_t *keys, uint64_t *spare, int64_t n,
                          int64_t rank, int64_t *nth) {
   enum { TRIES = 3 };
-  uint64_t chance = 1;
+  uint64_t chance = 1, *other = spare + n;
   for (;;) {
     uint64_t some[TRIES];
     for (int64_t i = 0; i < TRIES; i++) { /* whatever the order, and always the same */
@@ -371,25 +306,16 @@ static uint64_t rank_key(const sort_lines *s, uint64_t *keys, uint64_t *spare, i
       some[k] = key;
     }
     const uint64_t key = some[rank * TRIES / n];
-    int64_t equal, below = s->kernels->count(keys, n, key, &equal), kept = 0;
+    int64_t equal, below = s->kernels->count(keys, n, key, &equal);
     *nth = rank - below;
     if (rank >= below && rank < below + equal) return key;
-    if (rank < below) {
-      for (int64_t i = 0; i < n; i++) {
-        spare[kept] = keys[i];
-        kept += keys[i] < key;
-      }
-    } else {
-      rank -= below + equal;
-      for (int64_t i = 0; i < n; i++) {
-        spare[kept] = keys[i];
-        kept += keys[i] > key;
-      }
-    }
-    uint64_t *t = keys;
+    const bool above = rank > below;
+    if (above) rank -= below + equal;
+    n = s->kernels->part(keys, n, key, above, spare);
+    uint64_t *t = spare;
     keys = spare;
-    spare = t;
-    n = kept;
+    spare = other;
+    other = t;
   }
 }
 
@@ -423,9 +349,9 @@ static const pair *select_rank(const sort_lines *s, int64_t first, int64_t rank,
 }
 
 /* Those of a line that are kept, the first in order, without sorting the rest. */
-static const pair *select_first(const sort_lines *s, int64_t first, pair *p) {
+static const pair *select_pairs(const sort_lines *s, int64_t first, pair *p) {
   const int64_t n = s->job->n;
-  uint64_t *keys = &p[n].key, strip[STRIP];
+  uint64_t *keys = &p->key, strip[STRIP];
   int64_t found = 0, kept = 0, equals;
   line_keys(s, first, 0, n, keys);
   const uint64_t last = rank_key(s, keys, keys + n, n, s->kept - 1, &equals);
@@ -443,7 +369,30 @@ static const pair *select_first(const sort_lines *s, int64_t first, pair *p) {
     p[kept] = p[i];
     kept += p[i].key < last || equals-- >= 0;
   }
-  return sort_pairs(p, p + n, kept);
+  return luc__sort_pairs(s->kernels, p, p + n, kept);
+}
+
+/* The places of the same, *step apart, by keys above places in words, of which no two are equal. */
+static const int64_t *select_first(const sort_lines *s, int64_t first, pair *p, int64_t *step) {
+  const int64_t n = s->job->n, kept = s->kept;
+  const int bits = 64 - __builtin_clzll((uint64_t)n);
+  uint64_t *words = &p->key, *some = words + n, least;
+  const uint64_t range = key_range(s, first, &least), place = ~(UINT64_MAX << bits);
+  int64_t unused, ranks[LUC_SORT_RANKED];
+  *step = PAIR;
+  if (range >> (63 - bits)) return &select_pairs(s, first, p)->at;
+  line_keys(s, first, 0, n, words);
+  for (int64_t i = 0; i < n; i++) words[i] = (words[i] - least) << bits | (uint64_t)i;
+  const uint64_t last = rank_key(s, words, some, n, kept - 1, &unused);
+  s->kernels->part(words, n, last + 1, false, some);
+  if (kept <= LUC_SORT_RANKED && s->kernels->rank) {
+    *step = 1;
+    s->kernels->rank(some, kept, ranks);
+    for (int64_t i = 0; i < kept; i++) words[ranks[i]] = some[i] & place;
+    return (int64_t *)words;
+  }
+  for (int64_t i = 0; i < kept; i++) p[i] = (pair){some[i], (int64_t)(some[i] & place)};
+  return &luc__sort_pairs(s->kernels, p, p + n, kept)->at;
 }
 
 /* How many of a line are NaN; *place: the first, or -1. */
@@ -471,7 +420,8 @@ static const int64_t *pick(const sort_lines *s, int64_t first, pair *p, int64_t 
   const luc_sort_job *job = s->job;
   int64_t n = job->n, a = job->pick == LUC_PICK_KTH ? job->keep : 0;
   *step = PAIR;
-  if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < n) {
+  const bool selects = n >= SOME && n < LONG && s->kept * s->kept > n;
+  if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < n && !selects) {
     take_first(s, first, s->kept, p);
     return &p->at;
   }
@@ -488,7 +438,7 @@ static const int64_t *pick(const sort_lines *s, int64_t first, pair *p, int64_t 
     const pair *found = select_ranks(s, first, a, a + s->kept, p);
     if (found) return &found->at;
   }
-  if (n >= SOME && s->kept <= n / 2) return &select_first(s, first, p)->at;
+  if (n >= SOME && s->kept <= n / 2) return select_first(s, first, p, step);
   return sort_line(s, first, p, step);
 }
 
@@ -671,9 +621,9 @@ static bool meet(luc_context *ctx, key_table *t, luc_dtype dtype, const void *x,
 }
 
 /* Puts what was numbered in order. spare: as many pairs as there are. */
-static void put_in_order(key_table *t, pair *spare, int64_t n, int64_t *firsts, int64_t *inverse,
-                         int64_t *counts) {
-  const pair *met = sort_pairs(t->met, spare, t->found);
+static void put_in_order(const luc_sort_kernels *kernels, key_table *t, pair *spare, int64_t n,
+                         int64_t *firsts, int64_t *inverse, int64_t *counts) {
+  const pair *met = luc__sort_pairs(kernels, t->met, spare, t->found);
   if (met == spare) spare = t->met;
   for (int64_t k = 0; k < t->found; k++)
     spare[k] = (pair){(uint64_t)firsts[k], counts ? counts[k] : 0};
@@ -700,7 +650,7 @@ luc_status luc__distinct_few(luc_context *ctx, luc_dtype dtype, const void *x, i
   *found = 0;
   if (meet(ctx, &t, dtype, x, n, firsts, inverse, counts)) {
     *found = t.found;
-    put_in_order(&t, t.met + t.most, n, firsts, inverse, counts);
+    put_in_order(luc__kernels(ctx)->sort, &t, t.met + t.most, n, firsts, inverse, counts);
   }
   luc__free(ctx, t.slots, bytes);
   return LUC_OK;

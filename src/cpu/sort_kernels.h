@@ -5,6 +5,7 @@
 #include "tensor/dtype.h"
 
 enum { LUC_SORT_BLOCK = 16, LUC_SORT_SHORT = 128, LUC_SORT_BESIDE = 32, LUC_SEARCH_AHEAD = 16 };
+enum { LUC_SORT_RANKED = 64 };
 
 /* Lines of up to LUC_SORT_SHORT elements beside each other, and where in its line each was. */
 typedef struct luc_sort_short {
@@ -24,9 +25,14 @@ typedef struct luc_sort_kernels {
   int64_t (*pass)(const uint64_t *keys, int64_t j, int64_t n, uint64_t limit);
   /* How many of n keys are below one, and equal to it. */
   int64_t (*count)(const uint64_t *keys, int64_t n, uint64_t key, int64_t *equal);
+  /* Those of n keys that are below one, or above it, in their order; returns how many. */
+  int64_t (*part)(const uint64_t *keys, int64_t n, uint64_t key, bool above, uint64_t *out);
   /* The `first` of n keys in order, in m lines, and where they were; equal ones stay in theirs. Up
    * to a multiple of 32, what is beside the lines is moved as well. */
   void (*sort_short)(luc_sort_short *lines, int64_t n, int64_t first, int64_t m);
+  /* ranks[i] = how many of n words, LUC_SORT_RANKED at most and below 2^63, are below the i-th.
+   * What is behind them is overwritten up to there. NULL: there are no vectors for it. */
+  void (*rank)(uint64_t *words, int64_t n, int64_t *ranks);
   int64_t longest; /* lines for which that is worth it where most are wanted */
 } luc_sort_kernels;
 

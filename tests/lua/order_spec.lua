@@ -173,11 +173,14 @@ describe("a long line", function()
   end)
 
   it("of some hundred elements gives the first that a stable sort does", function()
-    for _, n in ipairs { 128, 593, 1999 } do
-      for _, dtype in ipairs { "float32", "float64", "int64", "uint8" } do
-        local x = lucerna.randint(0, 50, { 3, n }):to(lucerna[dtype])
-        if x.dtype.is_floating_point then x[{ 2, { 1, n // 4 } }] = 0 / 0 end
-        for _, k in ipairs { 33, 40, 64 } do
+    for _, n in ipairs { 127, 128, 300, 593, 1999 } do
+      for _, dtype in ipairs { "float32", "float64", "bfloat16", "int64", "int32", "uint8" } do
+        local x = lucerna.randint(0, 50, { 4, n }):to(lucerna[dtype])
+        if x:is_floating_point() then x[{ 2, { 1, n // 4 } }] = 0 / 0 end
+        x[3] = lucerna.randint(-40000, 40000, { n }):to(lucerna[dtype])
+        x[4] = lucerna.arange(n):to(lucerna[dtype])
+        if dtype == "int64" then x[{ 3, 9 }], x[{ 3, 8 }] = math.mininteger, math.maxinteger end
+        for _, k in ipairs { 12, 18, 31, 32, 33, 40, 64, 65, n // 2 } do
           for _, largest in ipairs { true, false } do
             local _, at = x:topk(k, { largest = largest })
             local _, order = x:sort { descending = largest, stable = true }
