@@ -476,54 +476,68 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
   return status;
 }
 
-/* -- Integers ---------------------------------------------------------------------------------- */
+/* -- As they lie: integers, and halves by a vector ---------------------------------------------- */
 
-enum { INT_ROWS = 16, INT_COLUMNS = 512 };
+enum { UNPACKED_ROWS = 16, UNPACKED_COLUMNS = 512 };
 
-typedef struct int_job {
+typedef struct unpacked_job {
   luc_gemm g;
-  luc_gemm_int_fn product;
+  luc_gemm_unpacked_fn product;
   int64_t row_cuts, column_cuts; /* of one product */
   int64_t size, size_c;          /* of an element of A and B, of C */
-} int_job;
+} unpacked_job;
 
-static void int_pieces(void *arg, int64_t begin, int64_t end) {
-  const int_job *j = arg;
+static void unpacked_pieces(void *arg, int64_t begin, int64_t end) {
+  const unpacked_job *j = arg;
   for (int64_t i = begin; i < end; i++) {
     luc_gemm g = j->g;
     const int64_t item = i / (j->row_cuts * j->column_cuts);
-    const int64_t row = i / j->column_cuts % j->row_cuts * INT_ROWS;
-    const int64_t column = i % j->column_cuts * INT_COLUMNS;
+    const int64_t row = i / j->column_cuts % j->row_cuts * UNPACKED_ROWS;
+    const int64_t column = i % j->column_cuts * UNPACKED_COLUMNS;
     go_to_item(&g, item, j->size);
     g.a = (const char *)g.a + row * g.a_row * j->size;
     g.b = (const char *)g.b + column * g.b_col * j->size;
     g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * j->size_c;
-    g.m = luc__min64(g.m - row, INT_ROWS);
-    g.n = luc__min64(g.n - column, INT_COLUMNS);
+    g.m = luc__min64(g.m - row, UNPACKED_ROWS);
+    g.n = luc__min64(g.n - column, UNPACKED_COLUMNS);
     j->product(&g);
   }
 }
 
-/* ORDER of luc__gemm_int_*: the kernel for a dtype. */
-static int int_kernel(luc_dtype dtype) {
+/* ORDER of luc__gemm_unpacked_*: the kernel for a dtype. */
+static int unpacked_kernel(luc_dtype dtype) {
   switch (dtype) {
   case LUC_INT64: return 1;
   case LUC_INT16: return 2;
   case LUC_INT8: return 3;
   case LUC_UINT8: return 4;
+  case LUC_FLOAT16: return 5;
+  case LUC_BFLOAT16: return 6;
   default: return 0;
   }
 }
 
-luc_status luc__gemm_int(luc_context *ctx, const luc_gemm *g) {
+/* Of one row: C becomes its bias, to which the product is added. */
+static void begin_with_bias(luc_gemm *g) {
+  const float *bias = g->bias;
+  const bool each = g->bias_kind == LUC_BIAS_COLUMN;
+  for (int64_t j = 0; j < g->n; j++) ((float *)g->c)[j] = bias[each ? j : 0];
+  g->beta = 1;
+}
+
+luc_status luc__gemm_unpacked(luc_context *ctx, const luc_gemm *g) {
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
-  int_job j = {.g = g->n == 1 && g->c_row == 1 ? turn(g) : *g,
-               .product = luc__kernels(ctx)->gemm_int[int_kernel(g->dtype)],
-               .size = (int64_t)luc__dtype_size(g->dtype)};
-  j.size_c = j.size == 1 ? 2 : j.size;
-  j.row_cuts = luc__cuts(j.g.m, INT_ROWS), j.column_cuts = luc__cuts(j.g.n, INT_COLUMNS);
-  const int64_t work = luc__min64(j.g.m, INT_ROWS) * luc__min64(j.g.n, INT_COLUMNS) * (g->k + 1);
+  unpacked_job j = {.g = g->n == 1 && g->c_row == 1 ? turn(g) : *g,
+                    .product = luc__kernels(ctx)->gemm_unpacked[unpacked_kernel(g->dtype)],
+                    .size = (int64_t)luc__dtype_size(g->dtype)};
+  const bool half = luc__dtype_is_float(g->dtype);
+  if (half && g->bias) begin_with_bias(&j.g);
+  j.size_c = half ? (int64_t)sizeof(float) : j.size == 1 ? 2 : j.size;
+  j.row_cuts = luc__cuts(j.g.m, UNPACKED_ROWS);
+  j.column_cuts = luc__cuts(j.g.n, UNPACKED_COLUMNS);
+  const int64_t rows = luc__min64(j.g.m, UNPACKED_ROWS);
+  const int64_t work = rows * luc__min64(j.g.n, UNPACKED_COLUMNS) * (g->k + 1);
   luc__parallel_for(ctx, j.row_cuts * j.column_cuts * g->batch, PIECE_WORK / 4 / work + 1,
-                    int_pieces, &j);
+                    unpacked_pieces, &j);
   return LUC_OK;
 }

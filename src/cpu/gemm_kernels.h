@@ -63,11 +63,11 @@ extern const luc_gemm_kernels luc__gemm_pairs_base, luc__gemm_pairs_avx2, luc__g
 
 const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, luc_dtype dtype, bool pairs);
 
-/* One product of integers (batch and all but strides, sizes and data ignored): of int32, int64,
- * and with a vector of int16, int8, uint8, whose results are int16. */
-typedef void (*luc_gemm_int_fn)(const luc_gemm *g);
-enum { LUC_GEMM_INTS = 5 };
-extern const luc_gemm_int_fn luc__gemm_int_base[LUC_GEMM_INTS], luc__gemm_int_avx2[LUC_GEMM_INTS],
-    luc__gemm_int_avx512[LUC_GEMM_INTS];
+/* One product whose A and B are read as they lie (batch ignored): of int32 and int64, and with a
+ * vector, or of one row, of other types; see luc__gemm_unpacked. */
+typedef void (*luc_gemm_unpacked_fn)(const luc_gemm *g);
+enum { LUC_GEMM_UNPACKED = 7 };
+extern const luc_gemm_unpacked_fn luc__gemm_unpacked_base[LUC_GEMM_UNPACKED],
+    luc__gemm_unpacked_avx2[LUC_GEMM_UNPACKED], luc__gemm_unpacked_avx512[LUC_GEMM_UNPACKED];
 
 #endif

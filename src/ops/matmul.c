@@ -93,7 +93,8 @@ static luc_status plan_product(luc_context *ctx, const luc_tensor *a, const luc_
 }
 
 static luc_status gemm_any(luc_context *ctx, const luc_gemm *g) {
-  return luc__dtype_is_float(g->dtype) ? luc__gemm(ctx, g) : luc__gemm_int(ctx, g);
+  const bool whole = g->dtype == LUC_FLOAT32 || g->dtype == LUC_FLOAT64;
+  return whole ? luc__gemm(ctx, g) : luc__gemm_unpacked(ctx, g);
 }
 
 /* Runs the plan on these operands (of the plan's dtype, with the planned strides). */
@@ -143,14 +144,20 @@ static luc_status product_dtype(luc_context *ctx, const luc_tensor *a, const luc
   return LUC_OK;
 }
 
+/* Are no elements of a vector or a matrix adjacent? */
+static bool has_gaps(const luc_tensor *t) {
+  if (t->ndim == 0 || t->ndim > 2 || t->numel <= 1) return false;
+  for (int d = 0; d < t->ndim; d++)
+    if (t->sizes[d] > 1 && t->strides[d] == 1) return false;
+  return true;
+}
+
 /* t itself if the GEMM reads it well, else a copy: if it has gaps, or if its columns should be
  * `adjacent` and are not. */
 static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, bool adjacent,
                           luc_tensor **out) {
-  const int64_t *step = t->strides + t->ndim - 1;
-  const bool apart = t->ndim > 0 && t->numel > 1 && *step != 1;
-  const bool gaps = apart && (t->ndim == 1 || (t->ndim == 2 && step[-1] != 1));
-  if (t->dtype != compute || gaps || (apart && adjacent && t->ndim > 1))
+  const bool apart = t->ndim > 1 && t->numel > 1 && t->strides[t->ndim - 1] != 1;
+  if (t->dtype != compute || has_gaps(t) || (apart && adjacent))
     return luc__as_dense(ctx, t, compute, out);
   *out = t;
   return LUC_OK;
@@ -192,11 +199,17 @@ static bool is_row(const luc_tensor *t, luc_dtype dtype, int64_t n) {
   return t->ndim == 1 && t->dtype == dtype && t->sizes[0] == n && t->strides[0] == 1;
 }
 
-/* Is this a product with a vector of integers of one or two bytes? These go as they lie. */
+/* Halves go as they lie from so many adjacent ones on. */
+enum { LEAST_HALVES = 64 };
+
+/* Is this a product with a vector of numbers of one or two bytes, which go as they lie? */
 static bool is_narrow(const luc_tensor *a, const luc_tensor *b) {
   if (a->ndim > 2 || b->ndim > 2 || a->ndim == 0 || b->ndim == 0) return false;
-  if (a->dtype != LUC_INT8 && a->dtype != LUC_UINT8 && a->dtype != LUC_INT16) return false;
-  return a->ndim == 1 || a->sizes[0] == 1 || b->ndim == 1 || b->sizes[1] == 1;
+  if (luc__dtype_size(a->dtype) > 2) return false;
+  const bool row = a->ndim == 1 || a->sizes[0] == 1, column = b->ndim == 1 || b->sizes[1] == 1;
+  if (row == column || !luc__dtype_is_float(a->dtype)) return row || column;
+  const luc_tensor *matrix = row ? b : a;
+  return matrix->sizes[matrix->strides[1] == 1] >= LEAST_HALVES;
 }
 
 /* out = beta * add + alpha * a b; add NULL for the product alone. */
@@ -207,7 +220,10 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
   product p;
   LUC_TRY(product_dtype(ctx, a, b, &compute));
   dtype = compute;
-  if (is_narrow(a, b)) dtype = (luc_dtype)a->dtype, compute = LUC_INT16;
+  if (is_narrow(a, b)) {
+    dtype = (luc_dtype)a->dtype;
+    if (!luc__dtype_is_float(dtype)) compute = LUC_INT16;
+  }
   if (luc__dtype_is_complex(a->dtype)) return multiply_complex(ctx, a, b, add, beta, alpha, out);
   LUC_TRY(pair_up(ctx, a, b, &x, &y));
   const bool pairs = x != NULL, many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4;
@@ -441,16 +457,18 @@ static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value
     LUC_TRY(luc__held(ctx, luc__pairs_of(ctx, input, last, &x), &x));
     LUC_TRY(luc__held(ctx, luc__pairs_of(ctx, weight, last_w, &w), &w));
   } else {
-    LUC_TRY(lies ? operand(ctx, input, compute, false, &x)
-                 : luc__as_dense(ctx, input, compute, &x));
-    LUC_TRY(luc__as_dense(ctx, weight, compute, &w));
+    if ((g.m == 1 || features == 1) && input->sizes[last] >= LEAST_HALVES)
+      g.dtype = (luc_dtype)input->dtype;
+    LUC_TRY(lies ? operand(ctx, input, g.dtype, false, &x)
+                 : luc__as_dense(ctx, input, g.dtype, &x));
+    LUC_TRY(luc__as_dense(ctx, weight, g.dtype, &w));
   }
   g.k = g.a_row = x->sizes[last], g.a_col = 1;
   if (lies) g.a_row = x->strides[0], g.a_col = x->strides[1];
   g.b_row = w->strides[last_w], g.b_col = w->strides[0];
   g.a = x->data, g.b = w->data, g.c = y->data;
   g.bias = luc__data(b), g.bias_kind = b ? LUC_BIAS_COLUMN : LUC_BIAS_NONE;
-  LUC_TRY(luc__gemm(ctx, &g));
+  LUC_TRY(gemm_any(ctx, &g));
   return luc__result(ctx, out, input->dtype, y);
 }
 

@@ -125,7 +125,7 @@ TEST("integer products wrap and batch") {
                 .c_row = 2,
                 .batch = 2,
                 .c_batch = 4};
-  CHECK_OK(luc__gemm_int(ctx, &g));
+  CHECK_OK(luc__gemm_unpacked(ctx, &g));
   CHECK_EQ(c[0], 5);
   CHECK_EQ(c[1], (int64_t)(2 + 3 * (uint64_t)INT64_MAX));
   CHECK_EQ(c[4 + 2], 4 + 10);

@@ -227,6 +227,65 @@ describe("a module", function()
   end)
 end)
 
+-- They are read as they lie: along rows, along columns, with gaps, from an odd place.
+describe("a vector by a matrix of halves", function()
+  local wide = lucerna.float64
+
+  for name, digits in pairs {float16 = 2 ^ -11, bfloat16 = 2 ^ -8} do
+    local half = lucerna[name]
+    local WAYS = {
+      function(m, k) return lucerna.randn(m, k):to(half) end,
+      function(m, k) return lucerna.randn(k, m):to(half):t() end,
+      function(m, k) return lucerna.randn(m + 1, k + 3):to(half)[{{2, m + 1}, {2, k + 1}}] end,
+      function(m, k) return lucerna.randn(m, k, 2):to(half):select(3, 2) end,
+    }
+    local function near(expected, got, what)
+      assert.equal(half, got.dtype)
+      local off = (got:to(wide) - expected):abs() - expected:abs() * digits
+      assert.is_true(off:numel() == 0 or off:max():item() < 1e-4, what)
+    end
+
+    it("is that of the same numbers in float64, rounded: " .. name, function()
+      lucerna.manual_seed(7)
+      for _, size in ipairs {{1, 1}, {5, 3}, {16, 16}, {4, 130}, {130, 4}, {67, 1101}, {1101, 67},
+        {1, 300}, {300, 1}, {0, 3}, {3, 0}} do
+        local m, k = table.unpack(size)
+        for i, matrix in ipairs(WAYS) do
+          local a, b = matrix(m, k), WAYS[i % #WAYS + 1](k, 1)
+          local x, c = b:select(2, 1), matrix(m, 1):select(2, 1)
+          local A, X, C = a:to(wide), x:to(wide), c:to(wide)
+          local what = ("%d x %d, way %d"):format(m, k, i)
+          near(A:mv(X), a:mv(x), what)
+          near(A:mm(X:unsqueeze(2)), a:mm(b), what)
+          near(A:mv(X), x:matmul(a:t()), what)
+          near(A:mv(X):unsqueeze(1), b:t():mm(a:t()), what)
+          near(2 * A:mv(X) + C / 2, lucerna.addmv(c, a, x, {beta = 0.5, alpha = 2}), what)
+          near(A:mv(X) + C, nn.functional.linear(x, a, c), what)
+          near(A:mv(X):expand(2, 2, m), nn.functional.linear(x, a):expand(2, 2, m), what)
+          if m > 0 then
+            near(A[1]:dot(X), a[1]:dot(x), what)
+            near(A:mv(X) + C[1], nn.functional.linear(a, x, c[1]), what)
+          end
+        end
+      end
+    end)
+
+    it("keeps infinities, NaN and denormals in their places: " .. name, function()
+      local a = lucerna.ones(70, 40):to(half)
+      a[3][4], a[5][40], a[1] = math.huge, 0 / 0, 0
+      a[1][40] = 2 ^ -24
+      for _, way in ipairs {a, a:t():contiguous():t()} do
+        local y = way:mv(lucerna.ones(40):to(half))
+        assert.equal(math.huge, y[3]:item())
+        assert.same({1, 1}, {y:isinf():sum():item(), y:isnan():sum():item()})
+        assert.is_true(y[5]:isnan():item())
+        assert.equal(2 ^ -24, y[1]:item())
+        assert.equal(40, y[70]:item())
+      end
+    end)
+  end
+end)
+
 -- Some machines multiply bfloat16 by pairs along what is summed: long, short, odd, apart, repeated.
 describe("a product of bfloat16", function()
   local F = nn.functional
