@@ -17,8 +17,6 @@ typedef struct job {
   int lwork;
   union {
     void (*getrf)(luc_in m, luc_in n, void *a, luc_in lda, int *pivots, int *info);
-    void (*gbtf2)(luc_in m, luc_in n, luc_in below, luc_in above, void *a, luc_in lda, int *pivots,
-                  int *info);
     void (*potrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *info, luc_length);
     void (*sytrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *pivots, void *work,
                   luc_in lwork, int *info, luc_length);
@@ -53,58 +51,52 @@ static int64_t work_of(const luc_matrices *s, int64_t k) {
 
 /* ---- LU ---- */
 
+/* Are these factored without LAPACK? */
+static bool is_small(const luc_matrices *s) {
+  return luc__lapack_small(luc__max64(s->m, s->n));
+}
+
 static int lu(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n;
   const int rows = (int)m, columns = (int)n;
   char *matrix = luc__lapack_at(&j->l, j->to, i * m * n);
   int32_t *pivots = j->pivots + i * luc__min64(m, n);
+  if (is_small(&j->s)) {
+    j->info[i] = luc__lapack_factor(&j->l, &(luc_rectangle){matrix, m, n, n, 1}, pivots);
+    return j->info[i];
+  }
   luc__lapack_turn(&j->l, block, matrix, m, n);
   j->first.getrf(&rows, &columns, block, &rows, pivots, &j->info[i]);
   luc__lapack_turn(&j->l, matrix, block, n, m);
   return j->info[i];
 }
 
+/* The LU of A^T [n, n], rows read as columns: nothing is transposed. */
+static int factor_turned(const job *j, char *a, int *pivots) {
+  const int n = (int)j->s.n;
+  int info = 0;
+  if (is_small(&j->s))
+    info = luc__lapack_factor(&j->l, &(luc_rectangle){a, n, n, 1, n}, pivots);
+  else
+    j->first.getrf(&n, &n, a, &n, pivots, &info);
+  return info;
+}
+
 luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, luc__min64(s.m, s.n), info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, "getrf", NULL, &j));
-  j.to = a, j.pivots = pivots, j.info = info;
+  j.to = a, j.pivots = pivots, j.info = info, j.l.locks = !is_small(&s);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), (size_t)(s.m * s.n) * j.l.item, lu,
                           &j);
 }
 
 /* ---- determinants ---- */
 
-/* Up to this many rows gbtf2, for which a matrix is a band as wide as itself, is faster than getrf:
- * it asks OpenBLAS for no memory, which takes a lock. */
-enum { BAND_ROWS = 16 };
-
-/* How a copy of a matrix lies in a block: `step` from a column to the next, 1 more along the
- * diagonal; and the size of it all. */
-typedef struct layout {
-  int64_t corner, step, size;
-} layout;
-
-static layout layout_of(int64_t n) {
-  if (n > BAND_ROWS) return (layout){0, n, n * n};
-  return (layout){2 * n - 2, 3 * n - 3, (3 * n - 2) * n};
-}
-
-/* The LU of A^T, rows read as columns: nothing is transposed. */
-static int factor_copy(const job *j, int64_t i, char *block, int *pivots) {
-  const int n = (int)j->s.n, beside = n - 1, lda = 3 * n - 2;
-  const layout at = layout_of(n);
-  const char *from = luc__lapack_from(&j->l, j->from, i * n * n);
-  int info = 0;
-  for (int64_t c = 0; c < n; c++)
-    memcpy(luc__lapack_at(&j->l, block, at.corner + c * at.step),
-           luc__lapack_from(&j->l, from, c * n), (size_t)n * j->l.item);
-  if (n > BAND_ROWS)
-    j->first.getrf(&n, &n, block, &n, pivots, &info);
-  else if (n > 0)
-    j->first.gbtf2(&n, &n, &beside, &beside, block, &lda, pivots, &info);
-  return info;
+/* Of a matrix and its pivots. */
+static size_t copy_size(const job *j) {
+  return (size_t)(j->s.n * j->s.n) * j->l.item + (size_t)((j->s.n + 1) / 2 * 2) * sizeof(int);
 }
 
 /* z becomes z d; without imaginary parts these stay out of it, be others infinite. */
@@ -127,13 +119,14 @@ static double make_unit(double d[2], bool complex) {
 /* The product of U's diagonal, or its sign and the logarithm of its size. */
 static int determinant(const void *job_, int64_t i, char *block) {
   const job *j = job_;
-  const layout at = layout_of(j->s.n);
-  int *pivots = (int *)luc__lapack_at(&j->l, block, at.size);
+  const size_t square = (size_t)(j->s.n * j->s.n);
+  int *pivots = (int *)luc__lapack_at(&j->l, block, (int64_t)square);
   double sign = 1, product[2] = {1, 0}, logarithm = 0;
-  const int info = factor_copy(j, i, block, pivots);
+  memcpy(block, luc__lapack_from(&j->l, j->from, i * (int64_t)square), square * j->l.item);
+  const int info = factor_turned(j, block, pivots);
   for (int64_t k = 0; k < j->s.n; k++) {
     double d[2];
-    luc__lapack_get(&j->l, block, at.corner + k * (at.step + 1), d);
+    luc__lapack_get(&j->l, block, k * (j->s.n + 1), d);
     if (pivots[k] != k + 1) sign = -sign;
     if (j->logarithms) logarithm += log(make_unit(d, j->l.complex));
     multiply(product, d, j->l.complex);
@@ -147,10 +140,9 @@ luc_status luc__determinant(luc_context *ctx, luc_matrices s, const void *a, voi
                             void *logarithms) {
   job j;
   if (s.count == 0) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, 0, s.n > BAND_ROWS ? "getrf" : "gbtf2", NULL, &j));
-  j.from = a, j.to = values, j.logarithms = logarithms, j.l.locks = s.n > BAND_ROWS;
-  const size_t block = (size_t)layout_of(s.n).size * j.l.item + (size_t)s.n * sizeof(int);
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), block, determinant, &j);
+  LUC_TRY(prepare(ctx, s, 0, "getrf", NULL, &j));
+  j.from = a, j.to = values, j.logarithms = logarithms, j.l.locks = !is_small(&s);
+  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), copy_size(&j), determinant, &j);
 }
 
 /* What by_factors calls for a job of k right hand sides. */
@@ -168,7 +160,7 @@ static void by_factors(const job *j, int64_t k, const char *lu, const int *pivot
     const bool upper = transposed == (step == 0);
     if (luc__lapack_small(n)) {
       const luc_triangle t = {lu, n, transposed ? n : 1, transposed ? 1 : n, step == 1, !upper};
-      luc__lapack_substitute(&j->l, t, k, b, k);
+      luc__lapack_substitute(&j->l, &t, k, b, k);
     } else if (j->k == 1) {
       j->second.trsv(upper ? "U" : "L", transposed ? "T" : "N", upper ? "N" : "U", &n, lu, &n, b,
                      &columns, 1, 1, 1);
@@ -182,8 +174,7 @@ static void by_factors(const job *j, int64_t k, const char *lu, const int *pivot
 
 /* Rows b [n, k] become X of A X = B; lu, A's rows read as columns, the factors of A^T. */
 static int solve_rows(const job *j, int64_t k, char *lu, int *pivots, char *b, int *info) {
-  const int n = (int)j->s.n;
-  j->first.getrf(&n, &n, lu, &n, pivots, info);
+  *info = factor_turned(j, lu, pivots);
   if (*info == 0) by_factors(j, k, lu, pivots, true, b);
   return *info;
 }
@@ -192,11 +183,6 @@ static int solve_rows(const job *j, int64_t k, char *lu, int *pivots, char *b, i
 
 /* Up to this many rows, solving for an identity matrix is faster than getri. */
 enum { SOLVED_ROWS = 384 };
-
-/* Of a matrix and its pivots. */
-static size_t copy_size(const job *j) {
-  return (size_t)(j->s.n * j->s.n) * j->l.item + (size_t)((j->s.n + 1) / 2 * 2) * sizeof(int);
-}
 
 static void put_identity(const job *j, char *one) {
   const int64_t n = j->s.n;
@@ -231,7 +217,7 @@ luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info
   const bool large = s.n > SOLVED_ROWS;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, "getrf", large ? "getri" : "trsm", &j));
-  j.to = a, j.info = info, j.lwork = 64 * (int)s.n;
+  j.to = a, j.info = info, j.lwork = 64 * (int)s.n, j.l.locks = !is_small(&s);
   size_t block = (size_t)j.lwork * j.l.item + (size_t)s.n * sizeof(int);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * s.n), large ? block : copy_size(&j),
                           large ? invert_large : invert, &j);
@@ -255,7 +241,7 @@ luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, k, "getrf", rows_by(k), &j));
-  j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info;
+  j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info, j.l.locks = !is_small(&s);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k), 0, solve, &j);
 }
 
@@ -298,8 +284,9 @@ static int solve_triangle(const void *job_, int64_t i, char *block) {
   const char *a = luc__lapack_from(&j->l, j->from, matrix * j->s.n * j->s.n);
   char *b = luc__lapack_at(&j->l, j->to, matrix * j->s.n * j->k + first);
   (void)block;
+  const luc_triangle t = {a, n, n, 1, j->upper, j->unit};
   if (luc__lapack_small(n))
-    luc__lapack_substitute(&j->l, (luc_triangle){a, n, n, 1, j->upper, j->unit}, columns, b, ldb);
+    luc__lapack_substitute(&j->l, &t, columns, b, ldb);
   else
     j->second.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n,
                    luc__lapack_one(&j->l), a, &n, b, &ldb, 1, 1, 1, 1);
@@ -318,13 +305,16 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
                           0, solve_triangle, &j);
 }
 
-/* U of A = U^T U by columns is L by rows; of larger matrices potrf finds an L sooner. */
+/* U of A = U^T U by columns is L by rows; of larger matrices potrf finds an L sooner, of a few rows
+ * we do. */
+enum { CHOLESKY_FEW = 4, CHOLESKY_LARGER = 64 };
 static int cholesky(const void *job_, int64_t i, char *block) {
-  enum { LARGER = 64 };
   const job *j = job_;
   const int n = (int)j->s.n;
   char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n);
-  if (n < LARGER) {
+  if (n <= CHOLESKY_FEW) {
+    j->info[i] = luc__lapack_cholesky(&j->l, n, one);
+  } else if (n < CHOLESKY_LARGER) {
     j->first.potrf("U", &n, one, &n, &j->info[i], 1);
   } else {
     luc__lapack_turn(&j->l, block, one, n, n);
@@ -340,7 +330,7 @@ luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *inf
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, "potrf", NULL, &j));
-  j.to = a, j.info = info;
+  j.to = a, j.info = info, j.l.locks = s.n > CHOLESKY_FEW;
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0) / 2, (size_t)(s.n * s.n) * j.l.item,
                           cholesky, &j);
 }

@@ -58,12 +58,23 @@ typedef struct luc_triangle {
   int64_t n, down, right;
   bool upper, unit;
 } luc_triangle;
-/* Are triangles of n rows solved by this rather than by LAPACK? */
+/* A [m, n], whose elements are `down` and `right` apart. */
+typedef struct luc_rectangle {
+  void *a;
+  int64_t m, n, down, right;
+} luc_rectangle;
+/* Are matrices of n rows factored, and triangles of them solved, by these rather than by LAPACK? */
 static inline bool luc__lapack_small(int64_t n) {
   return n <= 16;
 }
+/* Getrf: A becomes its factors L and U; returns info, the first column without a pivot, from 1. */
+int luc__lapack_factor(const luc_lapack *l, const luc_rectangle *r, int *pivots);
+/* The lower triangle of A [n, n] becomes that of L, A = L L^H; returns info, the order of a minor
+ * that is not positive. */
+int luc__lapack_cholesky(const luc_lapack *l, int64_t n, void *a);
 /* Rows b [n, k], ldb apart, become X of A X = B. */
-void luc__lapack_substitute(const luc_lapack *l, luc_triangle t, int64_t k, void *b, int64_t ldb);
+void luc__lapack_substitute(const luc_lapack *l, const luc_triangle *t, int64_t k, void *b,
+                            int64_t ldb);
 /* Rows b [n, k] change places as getrf's pivots tell; back: in the order that undoes it. */
 void luc__lapack_exchange(const luc_lapack *l, int64_t n, int64_t k, const int *pivots, bool back,
                           void *b);

@@ -22,6 +22,62 @@ describe("linalg", function()
     assert.is_nil(lucerna["linalg.det"])
   end)
 
+  -- Up to 16 rows are factored without LAPACK, up to 4 in registers.
+  for _, name in ipairs {"float32", "float64", "complex64", "complex128"} do
+    local options = {dtype = lucerna[name]}
+    local near = {rtol = 0, atol = (name == "float32" or name == "complex64") and 2e-4 or 1e-11}
+
+    it("factors matrices of few and of many rows: " .. name, function()
+      for n = 1, 18 do
+        for _, m in ipairs {n, n + 2, n > 2 and n - 2 or 1} do
+          local a = lucerna.randn({5, m, n}, options)
+          local lu, pivots = linalg.lu_factor(a)
+          local p, l, u = lucerna.lu_unpack(lu, pivots)
+          parity.close(p:matmul(l):matmul(u), a, near)
+          assert.is_true(l:abs():max():item() <= (name:find("complex") and 1.4143 or 1))
+        end
+        local a = lucerna.randn({5, n, n}, options) + 3 * lucerna.eye(n, options)
+        local eye = lucerna.eye(n, options):expand(5, n, n)
+        local p, l, u = linalg.lu(a)
+        parity.close(linalg.inv(a):matmul(a), eye, near)
+        parity.close(linalg.det(a), linalg.det(p) * u:diagonal(0, 2, 3):prod(-1),
+          {rtol = 1e3 * near.atol, atol = 0})
+        local sign, size = linalg.slogdet(a)
+        parity.close(sign * size:exp(), linalg.det(a), {rtol = 1e3 * near.atol, atol = 0})
+        for _, k in ipairs {1, 2, n} do
+          local b = lucerna.randn({5, n, k}, options)
+          parity.close(a:matmul(linalg.solve(a, b)), b, near)
+          parity.close(l:matmul(linalg.solve_triangular(l, b, {upper = false})), b, near)
+        end
+        local s = a:matmul(a.mH)
+        l = linalg.cholesky(s)
+        parity.close(l:matmul(l.mH), s, {rtol = near.atol, atol = near.atol})
+        assert.is_true(l:triu(1):eq(0):all():item())
+      end
+    end)
+
+    it("names the first column without a pivot, the first minor without a root: " .. name,
+      function()
+        for n = 2, 6 do
+          local a = lucerna.eye(n, options):expand(3, n, n):clone()
+          a[2][n][n] = 0
+          a[3][2][2] = 0
+          local _, _, info = linalg.lu_factor_ex(a)
+          assert.same({0, n, 2}, info:tolist())
+          local inverse, failed = linalg.inv_ex(a)
+          assert.same({0, n, 2}, failed:tolist())
+          assert.is_true(lucerna.equal(inverse[1], a[1]))
+          assert.same({1, 0, 0}, lucerna.real(linalg.det(a)):tolist())
+          a[3][2][2] = -1
+          assert.same({0, n, 2}, select(2, linalg.cholesky_ex(a)):tolist())
+          a[1][1][1] = 0 / 0
+          assert.same({0, n, 2}, select(2, linalg.cholesky_ex(a)):tolist())
+          assert.is_true(lucerna.real((linalg.cholesky_ex(a)))[1][1][1]:isnan():item())
+          assert.is_true(lucerna.real(linalg.det(a))[1]:isnan():item())
+        end
+      end)
+  end
+
   it("gives factors that multiply to the matrix", function()
     local a = random(2, 5, 3)
     for _, m in ipairs {a, a.mT} do
