@@ -476,7 +476,7 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
   return status;
 }
 
-/* -- As they lie: integers, and halves by a vector ---------------------------------------------- */
+/* -- As they lie: integers, complex numbers, and halves by a vector ----------------------------- */
 
 enum { UNPACKED_ROWS = 16, UNPACKED_COLUMNS = 512 };
 
@@ -489,17 +489,21 @@ typedef struct unpacked_job {
 
 static void unpacked_pieces(void *arg, int64_t begin, int64_t end) {
   const unpacked_job *j = arg;
+  luc_gemm g = j->g;
   for (int64_t i = begin; i < end; i++) {
-    luc_gemm g = j->g;
-    const int64_t item = i / (j->row_cuts * j->column_cuts);
-    const int64_t row = i / j->column_cuts % j->row_cuts * UNPACKED_ROWS;
-    const int64_t column = i % j->column_cuts * UNPACKED_COLUMNS;
+    int64_t item = i, row = 0, column = 0;
+    if (j->row_cuts * j->column_cuts > 1) { /* small products are soon done */
+      item = i / (j->row_cuts * j->column_cuts);
+      row = i / j->column_cuts % j->row_cuts * UNPACKED_ROWS;
+      column = i % j->column_cuts * UNPACKED_COLUMNS;
+    }
+    g.a = j->g.a, g.b = j->g.b;
     go_to_item(&g, item, j->size);
     g.a = (const char *)g.a + row * g.a_row * j->size;
     g.b = (const char *)g.b + column * g.b_col * j->size;
-    g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * j->size_c;
-    g.m = luc__min64(g.m - row, UNPACKED_ROWS);
-    g.n = luc__min64(g.n - column, UNPACKED_COLUMNS);
+    g.c = (char *)j->g.c + (item * g.c_batch + row * g.c_row + column) * j->size_c;
+    g.m = luc__min64(j->g.m - row, UNPACKED_ROWS);
+    g.n = luc__min64(j->g.n - column, UNPACKED_COLUMNS);
     j->product(&g);
   }
 }
@@ -513,6 +517,8 @@ static int unpacked_kernel(luc_dtype dtype) {
   case LUC_UINT8: return 4;
   case LUC_FLOAT16: return 5;
   case LUC_BFLOAT16: return 6;
+  case LUC_COMPLEX64: return 7;
+  case LUC_COMPLEX128: return 8;
   default: return 0;
   }
 }

@@ -46,10 +46,10 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *g);
 luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *g);
 /* to[i] += from[i], n elements of float32 or float64. */
 void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n);
-/* The same as luc__gemm for int32 and int64 (alpha, beta, bias and relu are ignored: C = A B); many
- * rows want B's columns adjacent. And one product, where A or B is a vector whose elements along k
- * are adjacent: of int16, int8 or uint8, whose C is int16, and of float16 or bfloat16, whose C and
- * bias are float32 (relu is ignored). */
+/* The same as luc__gemm for int32, int64 and complex numbers: C = A B (alpha, bias and relu are
+ * ignored, beta is 0). Many rows want B's columns adjacent, complex ones need them so. And one
+ * product, where A or B is a vector whose elements along k are adjacent: of int16, int8 or uint8,
+ * whose C is int16, and of float16 or bfloat16, whose C and bias are float32 (relu is ignored). */
 luc_status luc__gemm_unpacked(luc_context *ctx, const luc_gemm *g);
 
 #endif

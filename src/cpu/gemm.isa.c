@@ -1,4 +1,5 @@
-/* The serial pieces of matrix products, for float, double, halves and integers. */
+/* The serial pieces of matrix products, for float, double, halves, complex numbers and
+ * integers. */
 #include <stddef.h>
 #include <string.h>
 
@@ -52,10 +53,12 @@ LUC_INLINE V wide_f16(luc_halves x) {
 #define HALF(name) name##_bf16
 #define NUMBER(h)  luc__bfloat16_to_float(h)
 #include "cpu/gemm_half.inc"
+#include "cpu/gemm_complex.inc"
 #include "cpu/real_end.inc"
 #include "cpu/real_f64.inc"
 #include "cpu/gemm.inc"
 #include "cpu/gemm_few.inc"
+#include "cpu/gemm_complex.inc"
 #include "cpu/real_end.inc"
 
 #define T          uint32_t
@@ -91,4 +94,5 @@ const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
 };
 
 const luc_gemm_unpacked_fn LUC_ISA_NAME(luc__gemm_unpacked)[LUC_GEMM_UNPACKED] = {
-    product_i32, product_i64, narrow_i16, narrow_i8, narrow_u8, product_f16, product_bf16};
+    product_i32, product_i64, narrow_i16, narrow_i8, narrow_u8,
+    product_f16, product_bf16, complex_product_f32, complex_product_f64};

@@ -63,10 +63,10 @@ extern const luc_gemm_kernels luc__gemm_pairs_base, luc__gemm_pairs_avx2, luc__g
 
 const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, luc_dtype dtype, bool pairs);
 
-/* One product whose A and B are read as they lie (batch ignored): of int32 and int64, and with a
- * vector, or of one row, of other types; see luc__gemm_unpacked. */
+/* One product whose A and B are read as they lie (batch ignored): of int32, int64 and complex
+ * numbers, and with a vector, or of one row, of other types; see luc__gemm_unpacked. */
 typedef void (*luc_gemm_unpacked_fn)(const luc_gemm *g);
-enum { LUC_GEMM_UNPACKED = 7 };
+enum { LUC_GEMM_UNPACKED = 9 };
 extern const luc_gemm_unpacked_fn luc__gemm_unpacked_base[LUC_GEMM_UNPACKED],
     luc__gemm_unpacked_avx2[LUC_GEMM_UNPACKED], luc__gemm_unpacked_avx512[LUC_GEMM_UNPACKED];
 

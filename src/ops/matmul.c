@@ -179,13 +179,29 @@ static luc_status pair_up(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_te
   return luc__held(ctx, luc__pairs_of(ctx, b, column, y), y);
 }
 
+/* Small matrices are multiplied as they lie. */
+static luc_status complex_product(luc_context *ctx, luc_tensor *a, luc_tensor *b,
+                                  luc_tensor **out) {
+  enum { MOST_ELEMENTS = 1 << 13 };
+  luc_tensor *y;
+  product p;
+  LUC_TRY(plan_product(ctx, a, b, &p));
+  const bool dots = p.gemm.n == 1 || (p.gemm.m == 1 && p.gemm.b_col != 1); /* nothing is copied */
+  const double elements = (double)p.gemm.k * (double)p.gemm.n;
+  if (dots || elements > MOST_ELEMENTS) return luc__matmul_complex(ctx, a, b, out);
+  LUC_TRY(operand(ctx, b, (luc_dtype)b->dtype, true, &y));
+  LUC_TRY(plan_product(ctx, a, y, &p));
+  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)a->dtype, p.ndim, p.sizes, out));
+  const luc_status status = run_product(ctx, &p, a, y, *out);
+  if (status != LUC_OK) LUC_RELEASE(ctx, *out);
+  return status;
+}
+
 static luc_status multiply_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor *add,
                                    double beta, double alpha, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *c = NULL;
-  product p;
-  LUC_TRY(plan_product(ctx, a, b, &p));
-  LUC_TRY(luc__matmul_complex(ctx, a, b, &c));
+  LUC_TRY(complex_product(ctx, a, b, &c));
   luc__f_own(&f, c);
   if (alpha != 1) c = luc__fs(&f, LUC_OP_mul, c, alpha);
   if (add && beta != 0)

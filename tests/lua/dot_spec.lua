@@ -300,6 +300,47 @@ describe("products of integers", function()
   end)
 end)
 
+describe("products of complex matrices", function()
+  it("are those of their parts, whatever their size and way to lie", function()
+    local function product(a, b) -- by real numbers
+      local x, y = lucerna.view_as_real(a):double(), lucerna.view_as_real(b):double()
+      local re, im = x:select(-1, 1), x:select(-1, 2)
+      local RE, IM = y:select(-1, 1), y:select(-1, 2)
+      return lucerna.complex(re:matmul(RE) - im:matmul(IM), re:matmul(IM) + im:matmul(RE))
+    end
+    local function ways(t)
+      return {t, t.mT:contiguous().mT, lucerna.stack({t, t}, -1):select(-1, 1)}
+    end
+    lucerna.manual_seed(6)
+    for dtype, near in pairs {complex64 = 2e-4, complex128 = 1e-11} do
+      for _, size in ipairs {{1, 1, 1}, {2, 2, 2}, {3, 5, 4}, {5, 0, 4}, {4, 3, 0}, {0, 2, 3},
+        {1, 33, 9}, {9, 33, 1}, {6, 1, 19}, {17, 8, 8}, {18, 600, 7}, {7, 1030, 33},
+        {70, 20, 600}} do
+        local m, k, n = table.unpack(size)
+        local options, close = {dtype = lucerna[dtype]}, {atol = near, rtol = 0}
+        local a, b = lucerna.randn({3, m, k}, options), lucerna.randn({3, k, n}, options)
+        local want = product(a, b)
+        for _, x in ipairs(ways(a)) do
+          for _, y in ipairs(ways(b)) do
+            parity.close(x:bmm(y):to(lucerna.complex128), want, close)
+            parity.close(x[1]:mm(y[1]):to(lucerna.complex128), want[1], close)
+            parity.close(x:matmul(y[1]):to(lucerna.complex128), product(a, b[1]), close)
+          end
+        end
+      end
+    end
+  end)
+
+  it("keep NaN and infinities in their rows and columns", function()
+    local a, b = lucerna.ones({9, 5}, {dtype = lucerna.complex64}), lucerna.ones({5, 11}) * 1
+    b = b:to(lucerna.complex64)
+    a[3][2], b[4][7] = 0 / 0, 1 / 0
+    local bad = lucerna.view_as_real(a:mm(b)):isfinite():all(3):logical_not()
+    assert.equal(11 + 9 - 1, bad:sum():item())
+    assert.is_true(bad[3]:all():item() and bad:select(2, 7):all():item())
+  end)
+end)
+
 describe("dot of two vectors", function()
   it("is their product, as before", function()
     local a, b = lucerna.tensor {1.0, 2.0}, lucerna.tensor {3.0, 4.0}
