@@ -476,7 +476,7 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
   return status;
 }
 
-/* -- As they lie: integers, complex numbers, and halves by a vector ----------------------------- */
+/* -- As they lie: integers, complex numbers, halves by a vector -------------------------------- */
 
 enum { UNPACKED_ROWS = 16, UNPACKED_COLUMNS = 512 };
 

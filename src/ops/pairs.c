@@ -18,7 +18,7 @@ static bool lies_in_pairs(const luc_tensor *t, int dim) {
 
 /* What is not a copy saves the conversion to float32 too. */
 static bool pays(const luc_tensor *t, int dim, double uses) {
-  enum { USES_OF_COPY = 8 };
+  enum { USES_OF_COPY = 2 };
   return uses >= USES_OF_COPY || lies_in_pairs(t, dim);
 }
 
