@@ -179,17 +179,20 @@ static luc_status pair_up(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_te
   return luc__held(ctx, luc__pairs_of(ctx, b, column, y), y);
 }
 
-/* Small matrices are multiplied as they lie. */
+/* Small matrices are multiplied as they lie, and vectors that lie along the sum. */
 static luc_status complex_product(luc_context *ctx, luc_tensor *a, luc_tensor *b,
                                   luc_tensor **out) {
   enum { MOST_ELEMENTS = 1 << 13 };
-  luc_tensor *y;
+  luc_tensor *y = b;
   product p;
   LUC_TRY(plan_product(ctx, a, b, &p));
-  const bool dots = p.gemm.n == 1 || (p.gemm.m == 1 && p.gemm.b_col != 1); /* nothing is copied */
-  const double elements = (double)p.gemm.k * (double)p.gemm.n;
-  if (dots || elements > MOST_ELEMENTS) return luc__matmul_complex(ctx, a, b, out);
-  LUC_TRY(operand(ctx, b, (luc_dtype)b->dtype, true, &y));
+  const luc_gemm *g = &p.gemm;
+  const int64_t side = g->n == 1 ? g->m : g->n;
+  const bool vector = g->n == 1 || (g->m == 1 && g->b_col != 1);
+  const bool dots = vector && g->a_col == 1 && g->b_row == 1;
+  const bool small = side == 1 || (double)g->k * (double)side <= MOST_ELEMENTS;
+  if (!small || (vector && !dots)) return luc__matmul_complex(ctx, a, b, out);
+  if (!dots) LUC_TRY(operand(ctx, b, (luc_dtype)b->dtype, true, &y));
   LUC_TRY(plan_product(ctx, a, y, &p));
   LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)a->dtype, p.ndim, p.sizes, out));
   const luc_status status = run_product(ctx, &p, a, y, *out);

@@ -325,7 +325,19 @@ describe("products of complex matrices", function()
             parity.close(x:bmm(y):to(lucerna.complex128), want, close)
             parity.close(x[1]:mm(y[1]):to(lucerna.complex128), want[1], close)
             parity.close(x:matmul(y[1]):to(lucerna.complex128), product(a, b[1]), close)
+            if n > 0 then
+              parity.close(x[1]:mv(y[1]:select(2, 1)):to(lucerna.complex128),
+                want[1]:select(2, 1), close)
+            end
+            if m > 0 then
+              parity.close(x[1][1]:matmul(y[1]):to(lucerna.complex128), want[1][1], close)
+            end
           end
+        end
+        if m > 0 and n > 0 then
+          local x, y = a[1][1], b[1]:select(2, 1)
+          parity.close(x:dot(y):to(lucerna.complex128), want[1][1][1], close)
+          parity.close(x:conj():vdot(y), x:dot(y), close)
         end
       end
     end
