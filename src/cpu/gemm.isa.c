@@ -94,5 +94,5 @@ const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
 };
 
 const luc_gemm_unpacked_fn LUC_ISA_NAME(luc__gemm_unpacked)[LUC_GEMM_UNPACKED] = {
-    product_i32, product_i64, narrow_i16, narrow_i8, narrow_u8,
+    product_i32, product_i64,  narrow_i16,          narrow_i8,          narrow_u8,
     product_f16, product_bf16, complex_product_f32, complex_product_f64};
