@@ -308,11 +308,8 @@ static luc_status run_narrow(luc_context *ctx, const luc_gemm *g) {
   return status;
 }
 
-/* One row's products, and sums of parts, are made as without relu, then cut at 0. */
-static luc_status relu_after(luc_context *ctx, const luc_gemm *g) {
-  luc_gemm plain = *g;
-  plain.relu = false;
-  LUC_TRY(luc__gemm(ctx, &plain));
+/* relu of C, which is of double or float. */
+static void cut_at_zero(const luc_gemm *g) {
   for (int64_t i = 0; i < g->m; i++)
     for (int64_t j = i * g->c_row; j < i * g->c_row + g->n; j++) {
       if (g->dtype == LUC_FLOAT64)
@@ -320,6 +317,14 @@ static luc_status relu_after(luc_context *ctx, const luc_gemm *g) {
       else
         ((float *)g->c)[j] = ((float *)g->c)[j] < 0 ? 0 : ((float *)g->c)[j];
     }
+}
+
+/* One row's products, and sums of parts, are made as without relu. */
+static luc_status relu_after(luc_context *ctx, const luc_gemm *g) {
+  luc_gemm plain = *g;
+  plain.relu = false;
+  LUC_TRY(luc__gemm(ctx, &plain));
+  cut_at_zero(g);
   return LUC_OK;
 }
 
@@ -545,5 +550,6 @@ luc_status luc__gemm_unpacked(luc_context *ctx, const luc_gemm *g) {
   const int64_t work = rows * luc__min64(j.g.n, UNPACKED_COLUMNS) * (g->k + 1);
   luc__parallel_for(ctx, j.row_cuts * j.column_cuts * g->batch, PIECE_WORK / 4 / work + 1,
                     unpacked_pieces, &j);
+  if (half && g->relu) cut_at_zero(g);
   return LUC_OK;
 }
