@@ -78,7 +78,7 @@ static void fold_bags(void *arg, int64_t begin, int64_t end) {
   const bag_job *j = arg;
   const luc_bags *b = j->bags;
   const int type = b->dtype == LUC_FLOAT64;
-  const int64_t bytes = b->dim * (type || j->at ? 8 : 4);
+  const int64_t size = type ? 8 : 4, bytes = b->dim * (j->at ? 8 : size);
   char *out = j->sums ? j->sums : (char *)j->at;
   int64_t at = first_of(b, begin), next = at;
   for (int64_t bag = begin; bag < end; at = next) {
@@ -90,8 +90,9 @@ static void fold_bags(void *arg, int64_t begin, int64_t end) {
       bag = full;
       continue;
     }
+    const char *scales = b->scales ? (const char *)b->scales + at * size : NULL;
     if (j->sums)
-      j->kernels->bag_sum[type](to, b->table, b->rows + at, next - at, b->dim);
+      j->kernels->bag_sum[type](to, b->table, b->rows + at, scales, next - at, b->dim);
     else
       j->kernels->bag_argmax[type]((int64_t *)to, b->table, b->rows + at, next - at, b->dim);
     bag++;

@@ -32,7 +32,7 @@ void luc__scale_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table
 typedef struct luc_bags {
   luc_dtype dtype;
   int64_t n, dim, count;
-  const void *table;
+  const void *table, *scales; /* of sums: each entry's factor; NULL: 1 */
   const int64_t *rows, *bag;
 } luc_bags;
 /* out [count, dim] = their sums, in their order. */

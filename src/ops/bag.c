@@ -1,5 +1,5 @@
-/* embedding_bag: sums, means or maxima of looked-up rows. Plain sums and the choice of the largest
- * are kernels'; else a lookup and operators that scale rows and add them by bag. */
+/* embedding_bag: sums, means or maxima of looked-up rows. Sums and the choice of the largest are
+ * kernels'; of halves a lookup and operators that scale rows and add them by bag. */
 #include "ops/compute.h"
 #include "ops/embedding.h"
 #include "ops/formula.h"
@@ -9,7 +9,7 @@
 
 /* args: weight, rows [n], bags [n], count. The rows of a bag are next to each other. */
 typedef struct bag_args {
-  luc_tensor *weight, *rows, *bags;
+  luc_tensor *weight, *rows, *bags, *scales;
   luc_bags job;
 } bag_args;
 
@@ -29,7 +29,7 @@ static luc_status begin_bags(luc_context *ctx, const luc_value *args, luc_dtype 
 }
 
 static void end_bags(luc_context *ctx, bag_args *a) {
-  LUC_RELEASE(ctx, a->weight, a->rows, a->bags);
+  LUC_RELEASE(ctx, a->weight, a->rows, a->bags, a->scales);
 }
 
 /* bag_argmax(weight, rows, bags, count): the row that has each bag's maximum, [count, dim] */
@@ -47,7 +47,7 @@ done:
   return status;
 }
 
-/* bag_sum(weight, rows, bags, count, scale_grad_by_freq): of float32 and float64 */
+/* bag_sum(weight, rows, bags, count, scale_grad_by_freq, scales [n]): of float32 and float64 */
 
 luc_status luc__run_bag_sum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
@@ -55,6 +55,8 @@ luc_status luc__run_bag_sum(luc_context *ctx, luc_value *args, luc_value *out) {
   bag_args a = {.weight = NULL};
   const luc_dtype dtype = args[0].as.tensor->dtype;
   LUC_GO(begin_bags(ctx, args, dtype, &a));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[5]), dtype, &a.scales));
+  if (a.scales) a.job.scales = a.scales->data;
   LUC_GO(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){a.job.count, a.job.dim}, &sums));
   luc__bag_sum(ctx, &a.job, sums->data);
   out[0] = luc_v_tensor(sums);
@@ -63,13 +65,22 @@ done:
   return status;
 }
 
-/* Every row's gradient is its bag's. */
+/* Every row's gradient is its bag's, times its scale, whose own is the product of both. */
 luc_status luc__grad_bag_sum(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
   luc_formula f = luc__formula(ctx);
   luc__input_sizes(b, 0, sizes);
   luc_tensor *rows = luc__f_call(&f, LUC_OP_index_select,
                                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_int(0), b->args[2]));
+  if (luc__needs(b, 5)) {
+    luc_tensor *found =
+        luc__f_call(&f, LUC_OP_embedding_lookup,
+                    LUC_ARGS(b->args[0], b->args[1], luc_v_int(-1), luc_v_bool(false)));
+    luc__f_keep(&f, luc__f_sum_dim(&f, luc__f2(&f, LUC_OP_mul, rows, found), -1), &b->gin[5]);
+  }
+  if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
+  if (!luc_is_none(&b->args[5]))
+    rows = luc__f2(&f, LUC_OP_mul, rows, luc__f_unsqueeze(&f, b->args[5].as.tensor, -1));
   luc__f_keep(&f,
               luc__f_call(&f, LUC_OP_embedding_backward,
                           LUC_ARGS(luc_v_tensor(rows), b->args[1], luc_v_int(sizes[0]),
@@ -253,34 +264,43 @@ static luc_tensor *add_bags(luc_formula *f, const luc_value *args, const bags *b
                      LUC_ARGS(luc_v_tensor(y), zero, luc_v_tensor(b->ids), luc_v_tensor(rows)));
 }
 
-static luc_tensor *look_up(luc_formula *f, const luc_value *args, const bags *b) {
+/* What each row is multiplied by; NULL: nothing. */
+static luc_tensor *scales_of(luc_formula *f, const luc_value *args, const bags *b) {
   luc_tensor *per_sample = luc_as_tensor(&args[PER_SAMPLE]);
-  luc_tensor *rows =
-      luc__f_call(f, LUC_OP_embedding_lookup,
-                  LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_int(-1), args[SCALE]));
-  if (!per_sample) return rows;
   int64_t flat = -1;
+  if (!per_sample) return NULL;
   luc_tensor *w = luc__f_reshape(f, per_sample, 1, &flat);
   if (b->keep)
     w = luc__f_call(f, LUC_OP_index_select,
                     LUC_ARGS(luc_v_tensor(w), luc_v_int(0), luc_v_tensor(b->keep)));
   else if (f->status == LUC_OK)
     w = first(f, w, b->n);
-  return luc__f2(f, LUC_OP_mul, rows, luc__f_unsqueeze(f, w, -1));
+  return w;
+}
+
+static luc_tensor *look_up(luc_formula *f, const luc_value *args, const bags *b) {
+  luc_tensor *scales = scales_of(f, args, b);
+  luc_tensor *rows =
+      luc__f_call(f, LUC_OP_embedding_lookup,
+                  LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_int(-1), args[SCALE]));
+  return scales ? luc__f2(f, LUC_OP_mul, rows, luc__f_unsqueeze(f, scales, -1)) : rows;
 }
 
 static luc_tensor *reduce_bags(luc_formula *f, const luc_value *args, bag_mode mode,
                                const bags *b) {
   luc_dtype dtype = args[WEIGHT].as.tensor->dtype;
-  bool plain = dtype == luc__compute_dtype(dtype) && luc_is_none(&args[PER_SAMPLE]);
+  const bool plain = dtype == luc__compute_dtype(dtype);
   luc_tensor *y;
   if (mode == MAX && b->n > 0) return largest(f, args, b);
-  if (plain)
+  if (plain) {
+    luc_tensor *scales = scales_of(f, args, b);
     y = luc__f_call(f, LUC_OP_bag_sum,
                     LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_tensor(b->ids),
-                             luc_v_int(b->count), args[SCALE]));
-  else
+                             luc_v_int(b->count), args[SCALE],
+                             scales ? luc_v_tensor(scales) : luc_v_none()));
+  } else {
     y = add_bags(f, args, b, look_up(f, args, b));
+  }
   return mode == MEAN ? luc__f2(f, LUC_OP_div, y, luc__f_to(f, b->sizes, dtype)) : y;
 }
 

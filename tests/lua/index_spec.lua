@@ -599,58 +599,6 @@ describe("short rows", function()
   end
 end)
 
--- Bags of rows, whose columns are what vectors are made of.
-describe("bags", function()
-  local F = lucerna.nn.functional
-
-  local function expected(weight, bags, mode)
-    local out, columns = {}, #weight[1]
-    for b, rows in ipairs(bags) do
-      out[b] = {}
-      for c = 1, columns do
-        local v = mode == "max" and #rows > 0 and -math.huge or 0
-        for _, row in ipairs(rows) do
-          v = mode == "max" and math.max(v, weight[row][c]) or mode ~= "max" and v + weight[row][c]
-            or v
-        end
-        out[b][c] = mode == "mean" and #rows > 0 and v / #rows or v + 0.0
-      end
-    end
-    return out
-  end
-
-  for _, dtype in ipairs { "float32", "float64", "float16" } do
-    for _, mode in ipairs { "sum", "mean", "max" } do
-      it(("%s of %s"):format(mode, dtype), function()
-        local input, offsets = { 5, 2, 5, 9, 1, 1, 7, 3 }, lucerna.tensor({ 1, 5, 5, 7 })
-        local bags = { { 5, 2, 5, 9 }, {}, { 1, 1 }, { 7, 3 } }
-        local left = { { 2, 9 }, {}, { 1, 1 }, { 7, 3 } }
-        for _, columns in ipairs { 1, 3, 16, 31, 64, 130, 257 } do
-          local weight = lucerna.randint(-8, 9, { 9, columns }):to(lucerna[dtype])
-          local ids, list = lucerna.tensor(input), weight:tolist()
-          assert.same(expected(list, bags, mode),
-            F.embedding_bag(ids, weight, offsets, { mode = mode }):tolist())
-          assert.same(expected(list, left, mode),
-            F.embedding_bag(ids, weight, offsets, { mode = mode, padding_idx = 5 }):tolist())
-          assert.same(expected(list, { { 5, 2, 5, 9 }, { 1, 1, 7, 3 } }, mode),
-            F.embedding_bag(ids:view(2, 4), weight, { mode = mode }):tolist())
-        end
-      end)
-    end
-  end
-
-  it("refuse rows that are not there", function()
-    for _, bad in ipairs { 0, 4, -1 } do
-      parity.refused("out of range", function()
-        return F.embedding_bag(lucerna.tensor({ { 1, bad } }), lucerna.ones(3, 2))
-      end)
-    end
-    parity.refused("out of range", function()
-      return F.embedding(lucerna.tensor({ 1 }), lucerna.ones(0, 2))
-    end)
-  end)
-end)
-
 describe("runs", function()
   local function expected(list)
     local values, which, lengths = {}, {}, {}
