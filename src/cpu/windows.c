@@ -113,14 +113,13 @@ typedef struct job {
   const void *x;
   void *to;
   int64_t *indices;
-  void (*max_row)(const void *, int64_t, int64_t, void *, void *);
+  const luc_pool2d_kernels *kernels;
   void (*sum)(void *, void *, const void *, int64_t, int64_t); /* of a run, see luc_rd_kernel */
   /* For each line of windows: its plane begins at element `plane` of the input, its results (or,
    * on the way back, their gradient) at element `first`. */
   void (*line)(const struct job *j, const line *l, int64_t plane, int64_t first);
   size_t cleared; /* the bytes of a plane that lines add to; 0: they write */
   /* Of planes side by side: */
-  const luc_pool2d_kernels *kernels;
   const luc_copy_kernels *copy;
   int64_t size; /* bytes of an element */
   bool average;
@@ -278,7 +277,6 @@ static bool run_beside(luc_context *ctx, job *j) {
   const int64_t in = luc__product(3, w->in), out = luc__product(3, w->out);
   if (w->own || (!w->side && !luc__windows_are_tiny(w->planes, w->in[2], in, out))) return false;
   const int64_t side = w->side ? w->side : block_of(in, out), work = luc__max64(in, out) * side;
-  j->kernels = &luc__kernels(ctx)->pool2d[w->dtype];
   j->copy = luc__kernels(ctx)->copy;
   j->size = (int64_t)luc__dtype_size(w->dtype);
   luc__parallel_for(ctx, luc__cuts(w->planes, side), PIECE_WORK / (work + 1) + 1,
@@ -287,6 +285,8 @@ static bool run_beside(luc_context *ctx, job *j) {
 }
 
 static void run(luc_context *ctx, job *j) {
+  j->kernels = &luc__kernels(ctx)->pool2d[j->w->dtype];
+  if (run_beside(ctx, j)) return;
   const int64_t in = luc__product(3, j->w->in), out = luc__product(3, j->w->out);
   luc__parallel_for(ctx, j->w->planes, PIECE_WORK / (luc__max64(in, out) + 1) + 1, planes, j);
 }
@@ -297,8 +297,7 @@ luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *
   job j = {.w = w, .x = x, .to = y, .indices = indices, .line = wide ? max_f64 : max_f32};
   LUC_CHECK(ctx, w->in[0] <= INT32_MAX / w->in[1], LUC_ERR_SUPPORT,
             "max_pool: planes have more than 2^31 rows");
-  j.max_row = luc__kernels(ctx)->pool2d[w->dtype].max_row;
-  if (!run_beside(ctx, &j)) run(ctx, &j);
+  run(ctx, &j);
   return LUC_OK;
 }
 
@@ -306,11 +305,11 @@ void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, voi
   job j = {.w = w, .x = x, .to = y, .line = w->dtype == LUC_FLOAT64 ? avg_f64 : avg_f32};
   j.sum = luc__kernels(ctx)->reduce[LUC_RD_sum][luc__compute(w->dtype)].run;
   j.average = true;
-  if (!run_beside(ctx, &j)) run(ctx, &j);
+  run(ctx, &j);
 }
 
 void luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy, void *dx) {
   job j = {.w = w, .x = dy, .to = dx, .line = w->dtype == LUC_FLOAT64 ? share_f64 : share_f32};
   j.cleared = (size_t)luc__product(3, w->in) * luc__dtype_size(w->dtype);
-  if (!run_beside(ctx, &j)) run(ctx, &j);
+  run(ctx, &j);
 }

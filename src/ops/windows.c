@@ -97,6 +97,10 @@ LUC_RUN_BY(max_pool_windows, luc__max_pool_by_windows, true)
 luc_status luc__run_adaptive_max_pool(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_windows w = windows_of(args[0].as.tensor, args[1].n);
   fill_three(&args[1], 1, w.out);
+  if (luc__product(3, w.out) == 1) { /* a whole plane is one row */
+    w.in[2] *= w.in[0] * w.in[1];
+    w.in[0] = w.in[1] = 1;
+  }
   LUC_TRY(luc__windows_adaptive(ctx, &w));
   return take_max(ctx, &w, args[0].as.tensor, args[1].n, true, out);
 }

@@ -398,6 +398,45 @@ describe("pooling", function()
     end
   end)
 
+  -- The first of equals, the last NaN of list[first .. last].
+  local function expected(list, first, last)
+    local at = first
+    for i = first, last do
+      if list[i] > list[at] or list[i] ~= list[i] then at = i end
+    end
+    return list[at], at
+  end
+
+  for _, dtype in ipairs { "float32", "float64" } do
+    it("finds the largest of wide windows of a row, and of whole planes, of " .. dtype, function()
+      for _, n in ipairs { 15, 16, 17, 31, 33, 100, 511, 513, 1300 } do
+        local x = lucerna.randint(-9, 10, { 4, n }):to(lucerna[dtype])
+        x[2] = -1 / 0
+        x[3][n // 2], x[3][n - 1], x[4][n] = 0 / 0, 0 / 0, 1 / 0
+        for windows = 1, 3 do
+          local y, at = F.adaptive_max_pool1d(x, windows, { return_indices = true })
+          for plane = 1, 4 do
+            local list = x[plane]:tolist()
+            for w = 1, windows do
+              local first, last = (w - 1) * n // windows + 1, -(-w * n // windows)
+              local v, place = expected(list, first, last)
+              assert.equal(place, at[{ plane, w }]:item())
+              assert.equal(tostring(v), tostring(y[{ plane, w }]:item()))
+            end
+          end
+        end
+        local whole, at = F.adaptive_max_pool1d(x, 1, { return_indices = true })
+        local y, places = F.adaptive_max_pool3d(x:view(4, n, 1, 1), 1, { return_indices = true })
+        assert.is_true(at:equal(places:view(4, 1)))
+        assert.is_true(whole:allclose(y:view(4, 1), { equal_nan = true }))
+        local last = x:t():contiguous():view(1, n, 1, 4):permute(1, 4, 2, 3)
+        y, places = F.adaptive_max_pool2d(last, 1, { return_indices = true })
+        assert.is_true(at:equal(places:view(4, 1)))
+        assert.is_true(whole:allclose(y:view(4, 1), { equal_nan = true }))
+      end
+    end)
+  end
+
   it("meets one element by a dilated window as large as its plane", function()
     local x = lucerna.tensor {{{1.0, 2}, {3, 4}}}
     assert.same({{{1.0}}}, F.max_pool2d(x, 2, 2, 0, 2, { ceil_mode = true }):tolist())
