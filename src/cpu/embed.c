@@ -92,7 +92,7 @@ static void fold_bags(void *arg, int64_t begin, int64_t end) {
     }
     const char *scales = b->scales ? (const char *)b->scales + at * size : NULL;
     if (j->sums)
-      j->kernels->bag_sum[type](to, b->table, b->rows + at, scales, next - at, b->dim);
+      j->kernels->bag_sum[b->dtype](to, b->table, b->rows + at, scales, next - at, b->dim);
     else
       j->kernels->bag_argmax[type]((int64_t *)to, b->table, b->rows + at, next - at, b->dim);
     bag++;

@@ -27,15 +27,15 @@ void luc__add_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, 
 /* table's rows at at[n] *= factor. */
 void luc__scale_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, double factor,
                      const int64_t *at, int64_t n);
-/* Rows of a table [.., dim], of float or double, in bags: entry i is of bag[i], which never
- * falls. */
+/* Rows of a table [.., dim], of float or double, of sums also of halves, in bags: entry i is of
+ * bag[i], which never falls. */
 typedef struct luc_bags {
   luc_dtype dtype;
   int64_t n, dim, count;
   const void *table, *scales; /* of sums: each entry's factor; NULL: 1 */
   const int64_t *rows, *bag;
 } luc_bags;
-/* out [count, dim] = their sums, in their order. */
+/* out [count, dim] = their sums, in their order; of halves out and scales are floats. */
 void luc__bag_sum(luc_context *ctx, const luc_bags *bags, void *out);
 /* at [count, dim] = the rows that have the largest values (of equals the first; 0 without rows). */
 void luc__bag_argmax(luc_context *ctx, const luc_bags *bags, int64_t *at);

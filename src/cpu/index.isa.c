@@ -1,5 +1,6 @@
 /* Loops over positions, masks and bags of rows that become vector code. */
 #include "cpu/cuts.h"
+#include "cpu/halves.h"
 #include "cpu/index_kernels.h"
 #include "cpu/simd.h"
 
@@ -128,6 +129,15 @@ static bool add_f16(char *dense, int64_t step, char *indexed, const luc_position
 #include "cpu/real_f64.inc"
 #include "cpu/index_bag.inc"
 
+static void bag_sum_f16(void *out, const void *table, const int64_t *rows, const void *scales,
+                        int64_t n, int64_t dim) {
+  bag_sum_of_f32(out, table, rows, scales, n, dim, luc__widened_f16);
+}
+static void bag_sum_bf16(void *out, const void *table, const int64_t *rows, const void *scales,
+                         int64_t n, int64_t dim) {
+  bag_sum_of_f32(out, table, rows, scales, n, dim, luc__widened_bf16);
+}
+
 const luc_index_kernels LUC_ISA_NAME(luc__index) = {
     .in_range = in_range,
     .offsets = offsets,
@@ -138,6 +148,6 @@ const luc_index_kernels LUC_ISA_NAME(luc__index) = {
 #if defined(__F16C__)
     .add_f16 = add_f16,
 #endif
-    .bag_sum = {bag_sum_f32, bag_sum_f64},
+    .bag_sum = {bag_sum_f32, bag_sum_f64, bag_sum_f16, bag_sum_bf16}, /* ORDER DTYPE */
     .bag_argmax = {bag_argmax_f32, bag_argmax_f64},
 };

@@ -19,8 +19,9 @@ typedef struct luc_index_kernels {
                            int64_t room);
   void (*fill[5])(char *data, const bool *mask, int64_t n, const void *value); /* as moves are */
   luc_index_table_fn add_f16; /* sums of float16 by the machine's conversions, or NULL */
-  /* out [dim] = the sum of table's rows at n places, each times its scale, for float and double */
-  void (*bag_sum[2])(void *out, const void *table, const int64_t *rows, const void *scales,
+  /* out [dim] = the sum of table's rows at n places, each times its scale (NULL: 1); of halves out
+   * and scales are floats */
+  void (*bag_sum[4])(void *out, const void *table, const int64_t *rows, const void *scales,
                      int64_t n, int64_t dim);
   /* at [dim] = the rows that have the largest values, of at least one */
   void (*bag_argmax[2])(int64_t *at, const void *table, const int64_t *rows, int64_t n,

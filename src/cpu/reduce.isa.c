@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/cuts.h"
+#include "cpu/halves.h"
 #include "cpu/isa.h"
 #include "tensor/half.h"
 
@@ -72,33 +73,9 @@ static void sum_run_bf16(void *a, void *b, const void *in, int64_t n, int64_t fi
   *(double *)a += total_of_f32(in, n / 2, sizeof(uint32_t), pairs_bf16, itself_f32) + last;
 }
 
-LUC_INLINE luc_vf32 widened_f16(LOAD) {
-#if defined(__AVX512F__)
-  const __mmask16 lanes = (__mmask16)(left < LANES ? (1u << left) - 1 : 0xffff);
-  return (luc_vf32)_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, (const uint16_t *)p + i));
-#else
-  uint16_t halves[LANES] = {0};
-  memcpy(halves, (const uint16_t *)p + i, (size_t)(left < LANES ? left : LANES) * sizeof *halves);
-#if defined(__F16C__)
-  return (luc_vf32)_mm256_cvtph_ps(*(const __m128i_u *)halves);
-#else
-  luc_vf32 x;
-  for (int k = 0; k < LANES; k++) x[k] = luc__half_to_float(halves[k]);
-  return x;
-#endif
-#endif
-}
 static void sum_run_f16(void *a, void *b, const void *in, int64_t n, int64_t first) {
   (void)b, (void)first;
-  *(double *)a += total_of_f32(in, n, sizeof(uint16_t), widened_f16, itself_f32);
-}
-
-LUC_INLINE luc_vf32 widened_bf16(LOAD) {
-  uint16_t halves[LANES] = {0};
-  memcpy(halves, (const uint16_t *)p + i, (size_t)(left < LANES ? left : LANES) * sizeof *halves);
-  luc_vu32 x;
-  for (int k = 0; k < LANES; k++) x[k] = (uint32_t)halves[k] << 16;
-  return (luc_vf32)x;
+  *(double *)a += total_of_f32(in, n, sizeof(uint16_t), luc__widened_f16, itself_f32);
 }
 
 /* Some rows of halves are added as floats, then to the states: `sides` vectors, or what is left. */
@@ -133,18 +110,18 @@ LUC_INLINE void half_rows(double *restrict s, const uint16_t *in, int64_t n, int
 static void sum_rows_bf16(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
                           int64_t step, int64_t count, int64_t first) {
   (void)b, (void)first;
-  half_rows(a, in, n, step, count, widened_bf16);
+  half_rows(a, in, n, step, count, luc__widened_bf16);
 }
 static void sum_rows_f16(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
                          int64_t step, int64_t count, int64_t first) {
   (void)b, (void)first;
-  half_rows(a, in, n, step, count, widened_f16);
+  half_rows(a, in, n, step, count, luc__widened_f16);
 }
 
 #define EXTREME(id, type, largest, joined)                                                         \
   static void id##_run_##type(void *a, void *b, const void *in, int64_t n, int64_t first) {        \
     (void)b, (void)first;                                                                          \
-    *(double *)a = joined(*(double *)a, extreme_of_f32(in, n, largest, widened_##type));           \
+    *(double *)a = joined(*(double *)a, extreme_of_f32(in, n, largest, luc__widened_##type));      \
   }
 EXTREME(max, f16, true, larger_f32)
 EXTREME(max, bf16, true, larger_f32)

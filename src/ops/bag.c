@@ -1,5 +1,5 @@
 /* embedding_bag: sums, means or maxima of looked-up rows. Sums and the choice of the largest are
- * kernels'; of halves a lookup and operators that scale rows and add them by bag. */
+ * kernels'. */
 #include "ops/compute.h"
 #include "ops/embedding.h"
 #include "ops/formula.h"
@@ -47,19 +47,20 @@ done:
   return status;
 }
 
-/* bag_sum(weight, rows, bags, count, scale_grad_by_freq, scales [n]): of float32 and float64 */
+/* bag_sum(weight, rows, bags, count, scale_grad_by_freq, scales [n]): sums of halves are floats,
+ * rounded once, as PyTorch's are */
 
 luc_status luc__run_bag_sum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *sums;
   bag_args a = {.weight = NULL};
-  const luc_dtype dtype = args[0].as.tensor->dtype;
+  const luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   LUC_GO(begin_bags(ctx, args, dtype, &a));
-  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[5]), dtype, &a.scales));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[5]), compute, &a.scales));
   if (a.scales) a.job.scales = a.scales->data;
-  LUC_GO(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){a.job.count, a.job.dim}, &sums));
+  LUC_GO(luc__scratch(ctx, compute, 2, (int64_t[]){a.job.count, a.job.dim}, &sums));
   luc__bag_sum(ctx, &a.job, sums->data);
-  out[0] = luc_v_tensor(sums);
+  status = luc__result(ctx, out, dtype, sums);
 done:
   end_bags(ctx, &a);
   return status;
@@ -255,15 +256,6 @@ static luc_tensor *largest(luc_formula *f, const luc_value *args, const bags *b)
   return luc__f_fill(f, y, b->empty, 0);
 }
 
-static luc_tensor *add_bags(luc_formula *f, const luc_value *args, const bags *b,
-                            luc_tensor *rows) {
-  luc_value zero = luc_v_int(0);
-  int64_t size[2] = {b->count, args[WEIGHT].as.tensor->sizes[1]};
-  luc_tensor *y = luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(args[WEIGHT], luc_v_ints(size, 2)));
-  return luc__f_call(f, LUC_OP_index_add,
-                     LUC_ARGS(luc_v_tensor(y), zero, luc_v_tensor(b->ids), luc_v_tensor(rows)));
-}
-
 /* What each row is multiplied by; NULL: nothing. */
 static luc_tensor *scales_of(luc_formula *f, const luc_value *args, const bags *b) {
   luc_tensor *per_sample = luc_as_tensor(&args[PER_SAMPLE]);
@@ -278,29 +270,15 @@ static luc_tensor *scales_of(luc_formula *f, const luc_value *args, const bags *
   return w;
 }
 
-static luc_tensor *look_up(luc_formula *f, const luc_value *args, const bags *b) {
-  luc_tensor *scales = scales_of(f, args, b);
-  luc_tensor *rows =
-      luc__f_call(f, LUC_OP_embedding_lookup,
-                  LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_int(-1), args[SCALE]));
-  return scales ? luc__f2(f, LUC_OP_mul, rows, luc__f_unsqueeze(f, scales, -1)) : rows;
-}
-
 static luc_tensor *reduce_bags(luc_formula *f, const luc_value *args, bag_mode mode,
                                const bags *b) {
-  luc_dtype dtype = args[WEIGHT].as.tensor->dtype;
-  const bool plain = dtype == luc__compute_dtype(dtype);
-  luc_tensor *y;
+  const luc_dtype dtype = args[WEIGHT].as.tensor->dtype;
   if (mode == MAX && b->n > 0) return largest(f, args, b);
-  if (plain) {
-    luc_tensor *scales = scales_of(f, args, b);
-    y = luc__f_call(f, LUC_OP_bag_sum,
-                    LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_tensor(b->ids),
-                             luc_v_int(b->count), args[SCALE],
-                             scales ? luc_v_tensor(scales) : luc_v_none()));
-  } else {
-    y = add_bags(f, args, b, look_up(f, args, b));
-  }
+  luc_tensor *scales = scales_of(f, args, b);
+  luc_tensor *y = luc__f_call(f, LUC_OP_bag_sum,
+                              LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_tensor(b->ids),
+                                       luc_v_int(b->count), args[SCALE],
+                                       scales ? luc_v_tensor(scales) : luc_v_none()));
   return mode == MEAN ? luc__f2(f, LUC_OP_div, y, luc__f_to(f, b->sizes, dtype)) : y;
 }
 
