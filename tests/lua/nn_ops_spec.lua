@@ -468,6 +468,32 @@ describe("pooling", function()
   end)
 end)
 
+describe("group_norm", function()
+  it("gives channels of one element what it gives those of two equal ones", function()
+    for _, dtype in ipairs { lucerna.float32, lucerna.float64 } do
+      for _, n in ipairs { 1, 2, 7, 8, 15, 16, 17, 33, 64 } do
+        local limits = { equal_nan = true, atol = dtype == lucerna.float32 and 1e-4 or 1e-11 }
+        local x, g = lucerna.randn(3, 2 * n):to(dtype), lucerna.randn(3, 2 * n):to(dtype)
+        x[3][n] = 0 / 0
+        local function both(weight, bias, twice)
+          local t = x:clone():requires_grad_()
+          weight = weight and weight:clone():requires_grad_()
+          bias = bias and bias:clone():requires_grad_()
+          local y = F.group_norm(twice and t:unsqueeze(3):expand(3, 2 * n, 2) or t, 2, weight, bias)
+          if twice then y = y:mean(3) end
+          y:backward(g)
+          return { y, t.grad, weight and weight.grad or y, bias and bias.grad or y }
+        end
+        local weight, bias = lucerna.randn(2 * n):to(dtype), lucerna.randn(2 * n):to(dtype)
+        for _, given in ipairs { {}, { weight, bias } } do
+          local one, two = both(given[1], given[2], false), both(given[1], given[2], true)
+          for i = 1, 4 do assert.is_true(one[i]:allclose(two[i], limits)) end
+        end
+      end
+    end
+  end)
+end)
+
 describe("softmax", function()
   it("gives many short rows, and few columns, what it gives columns, there and back", function()
     for _, dtype in ipairs { lucerna.float32, lucerna.float64 } do
