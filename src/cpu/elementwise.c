@@ -28,7 +28,7 @@ typedef struct operand {
   luc_dtype dtype;
   luc_load_fn load;
   luc_resize_fn widen; /* of integers smaller than the kernel's, or NULL */
-  int64_t number; /* of an input without a tensor, in the kernel's type */
+  int64_t number;      /* of an input without a tensor, in the kernel's type */
 } operand;
 
 typedef struct ew_job {
@@ -36,8 +36,8 @@ typedef struct ew_job {
   const luc_ew_kernel *kernel;
   const luc_ew_params *params;
   luc_ew_fn fn;
-  unsigned once;   /* inputs that are one element for a run */
-  unsigned stream; /* LUC_EW_STREAM, or 0 */
+  unsigned once; /* inputs that are one element for a run */
+  unsigned how;  /* LUC_EW_STREAM, LUC_EW_NUMBERS */
   const luc_copy_kernels *copy;
   luc_dtype alike;     /* what all operands are, */
   luc_compute compute; /* or LUC_NUM_DTYPES, and what they are converted to */
@@ -58,6 +58,11 @@ static const luc_ew_params no_params;
 /* From how many elements on is a call cut into pieces? */
 static int64_t parallel_from(const luc_ew_kernel *kernel) {
   return kernel->slow ? PARALLEL_FROM / 32 : PARALLEL_FROM;
+}
+
+/* Does the kernel write truth values, whatever its own type? */
+static bool gives_bytes(const ew_job *job) {
+  return job->kernel->truth && !(job->how & LUC_EW_NUMBERS);
 }
 
 static bool is_once(const ew_job *job, int input) {
@@ -129,23 +134,21 @@ static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, ch
     o->load(chunk, from, size, n);
 }
 
-/* Truth values for another dtype become numbers first. */
+/* Truth values for another type become numbers first. */
 static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *chunk, char *spare) {
   const luc_dtype dtype = job->operands[0].dtype;
   const int64_t size = (int64_t)luc__dtype_size(dtype), stride = job->nest.strides[0][0];
-  const bool whole = n <= job->nest.sizes[0] - at->at[0], truth = job->kernel->truth;
+  const bool whole = n <= job->nest.sizes[0] - at->at[0], truth = gives_bytes(job);
   const luc_compute compute = truth ? luc__compute(dtype) : job->compute;
   if (!truth && job->alike != LUC_NUM_DTYPES) {
     move_elements(job, 0, at, n, size, chunk, true);
     return;
   }
   if (truth) {
-    const bool there = whole && stride == size && luc__is_native(dtype);
-    char *numbers = there ? at->ptr[0] : spare;
-    job->copy->load[compute][LUC_UINT8](numbers, chunk, 1, n);
-    if (there) return;
-    spare = chunk;
-    chunk = numbers;
+    char *bytes = chunk;
+    job->copy->load[compute][LUC_UINT8](spare, bytes, 1, n);
+    chunk = spare;
+    spare = bytes;
   }
   luc_store_fn store = job->copy->store[compute][dtype];
   if (whole) {
@@ -172,7 +175,7 @@ static bool repeats(const ew_job *job, int i) {
 static void fill_run(const ew_job *job, const luc_cursor *c, const void *const *in, int64_t n) {
   const int64_t size = (int64_t)luc__dtype_size(job->operands[0].dtype);
   int64_t one;
-  job->fn(&one, in, 1, job->params, 0);
+  job->fn(&one, in, 1, job->params, job->how);
   job->copy->move[luc__log2(size)](c->ptr[0], size, (const char *)&one, 0, n);
 }
 
@@ -195,7 +198,7 @@ static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunk
   }
   for (int64_t r = 0; r < rows; r += most) {
     const int64_t n = most < rows - r ? most : rows - r;
-    job->fn(out, in, n * run, job->params, job->once | job->stream);
+    job->fn(out, in, n * run, job->params, job->once | job->how);
     out += nest->strides[0][1] * most;
     for (int i = 0; i < LUC_EW_MAX_INPUTS; i++) in[i] = (const char *)in[i] + steps[i];
   }
@@ -232,7 +235,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     if (job->fills)
       fill_run(job, &c, in, n);
     else
-      job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once | job->stream);
+      job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once | job->how);
     if (!direct) scatter(job, &c, n, scratch.data[0], spare);
     begin += n;
     if (begin < end && job->joined)
@@ -240,7 +243,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     else if (begin < end)
       luc__nest_advance(&job->nest, &c, n);
   }
-  if (job->stream != 0) luc__stream_fence();
+  if (job->how & LUC_EW_STREAM) luc__stream_fence();
 }
 
 /* ---- choosing ---- */
@@ -298,19 +301,26 @@ static luc_ew_fn kernel_alike(const luc_copy_kernels *copy, const luc_ew_kernel 
   return kernel->fn[type];
 }
 
-/* Are these what a kernel that gives truth values writes? */
+/* Are these what truth values are written as, if not as numbers? */
 static bool is_byte(luc_dtype dtype) {
   return dtype == LUC_BOOL || dtype == LUC_UINT8 || dtype == LUC_INT8;
 }
 
+/* LUC_EW_NUMBERS if truth values become numbers of the kernel's own type, or 0. */
+static unsigned truth_as(const luc_ew_kernel *kernel, bool alike, luc_dtype dtype, luc_dtype out) {
+  if (kernel->truth != LUC_EW_EITHER || is_byte(out)) return 0;
+  const bool own = alike ? out == dtype : luc__compute(out) == luc__compute(dtype);
+  return own ? LUC_EW_NUMBERS : 0;
+}
+
 /* Small and contiguous: straight to the kernel. */
 static bool run_simple(const luc_ew_kernel *kernel, luc_ew_fn fn, luc_dtype dtype, luc_tensor *out,
-                       const luc_ew_input *in, const luc_ew_params *params) {
+                       const luc_ew_input *in, const luc_ew_params *params, unsigned how) {
   const void *data[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
   int64_t numbers[LUC_EW_MAX_INPUTS];
   unsigned once = 0;
   if (out->numel >= parallel_from(kernel) || !luc__is_contiguous(out)) return false;
-  if (kernel->truth && !is_byte((luc_dtype)out->dtype)) return false;
+  if (kernel->truth && how == 0 && !is_byte((luc_dtype)out->dtype)) return false;
   for (int i = 0; i < kernel->inputs; i++) {
     const luc_tensor *t = in[i].t;
     if (t == NULL) {
@@ -324,7 +334,7 @@ static bool run_simple(const luc_ew_kernel *kernel, luc_ew_fn fn, luc_dtype dtyp
     }
   }
   if (once + 1 == 1u << kernel->inputs) return false;
-  fn(out->data, data, out->numel, params, once);
+  fn(out->data, data, out->numel, params, once | how);
   return true;
 }
 
@@ -343,7 +353,7 @@ static void describe(ew_job *job, int i, const luc_tensor *t) {
   o->widen = alike && i > 0 ? widening(job->copy, o->dtype, job->alike) : NULL;
   bool native =
       alike ? o->widen == NULL : luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute;
-  if (i == 0 && job->kernel->truth) native = is_byte(o->dtype);
+  if (i == 0 && gives_bytes(job)) native = is_byte(o->dtype);
   int64_t size = (int64_t)luc__dtype_size(o->dtype);
   bool run =
       job->joined ? luc__nest_is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
@@ -367,7 +377,7 @@ static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in
   const bool all = job->once + 1 == 1u << n;
   job->fills = all && moving && !job->joined && job->alike != LUC_NUM_DTYPES &&
                job->nest.strides[0][0] == (int64_t)luc__dtype_size(out->dtype) &&
-               (!job->kernel->truth || is_byte((luc_dtype)out->dtype));
+               (!gives_bytes(job) || is_byte((luc_dtype)out->dtype));
   if (job->nest.numel == 1)
     job->once = 0;
   else if (all && !job->fills)
@@ -396,7 +406,7 @@ static int64_t find_together(const ew_job *job) {
 static bool past_cache(const ew_job *job, const luc_tensor *out, const luc_ew_input *in) {
   int64_t bytes = out->numel * (int64_t)luc__dtype_size((luc_dtype)out->dtype);
   const int64_t run = job->nest.ndim == 1 ? 0 : job->nest.sizes[0] * job->size;
-  if (!job->operands[0].direct || job->kernel->truth || run % LINE != 0) return false;
+  if (!job->operands[0].direct || gives_bytes(job) || run % LINE != 0) return false;
   for (int i = 0; i < job->kernel->inputs; i++) {
     if (in[i].t == NULL) continue;
     if (in[i].t->data == out->data) return false;
@@ -425,7 +435,7 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   for (int i = 0; i <= job->kernel->inputs; i++)
     is_short |= !job->operands[i].direct && run < MOVED_RUN;
   if (job->together == 1 && job->nest.ndim > 1 && is_short) plan(job, true, out, in);
-  if (past_cache(job, out, in)) job->stream = LUC_EW_STREAM;
+  if (past_cache(job, out, in)) job->how |= LUC_EW_STREAM;
   int64_t numel = job->nest.numel;
   int64_t from = parallel_from(job->kernel);
   luc__parallel_for(ctx, numel, numel < from ? numel : from / 2, run_range, job);
@@ -460,8 +470,9 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
   const luc_copy_kernels *copy = luc__kernels(ctx)->copy;
   luc_ew_fn alike = kernel_alike(copy, kernel, dtype, out, in);
   if (out->numel == 0) return;
-  if (alike != NULL && run_simple(kernel, alike, dtype, out, in, params)) return;
-  ew_job job = {.kernel = kernel, .params = params, .copy = copy};
+  const unsigned how = truth_as(kernel, alike != NULL, dtype, (luc_dtype)out->dtype);
+  if (alike != NULL && run_simple(kernel, alike, dtype, out, in, params, how)) return;
+  ew_job job = {.kernel = kernel, .params = params, .how = how, .copy = copy};
   job.compute = luc__compute(dtype);
   job.alike = alike != NULL ? dtype : LUC_NUM_DTYPES;
   job.fn = alike != NULL ? alike : kernel->fn[job.compute];

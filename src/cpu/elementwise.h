@@ -16,7 +16,12 @@
 #include "cpu/copy_kernels.h"
 #include "tensor/tensor.h"
 
-enum { LUC_EW_MAX_INPUTS = 3, LUC_EW_MAX_PARAMS = 4, LUC_EW_STREAM = 1 << LUC_EW_MAX_INPUTS };
+enum {
+  LUC_EW_MAX_INPUTS = 3,
+  LUC_EW_MAX_PARAMS = 4,
+  LUC_EW_STREAM = 1 << LUC_EW_MAX_INPUTS,
+  LUC_EW_NUMBERS = LUC_EW_STREAM << 1
+};
 
 /* Numbers a kernel is told, in both readings: floating kernels use f, integer kernels i. */
 typedef struct luc_ew_params {
@@ -26,7 +31,8 @@ typedef struct luc_ew_params {
 
 /* out[k] = f(in[0][k], …) for n elements; out may be one of the inputs. Bit i of `once`: in[i] is
  * one element for all n, which may not be so of every input. LUC_EW_STREAM: what is written had
- * better go past the cache; the driver says when it is to be seen. */
+ * better go past the cache; the driver says when it is to be seen. LUC_EW_NUMBERS: truth values
+ * are written as numbers of the kernel's own type. */
 typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc_ew_params *params,
                           unsigned once);
 
@@ -43,14 +49,17 @@ enum {
   LUC_NUM_EW_TYPES
 };
 
+/* What kernels that compare write: bytes 0 and 1 whatever they compute in, or these or numbers. */
+enum { LUC_EW_BYTES = 1, LUC_EW_EITHER };
+
 /* The type for operands that are of this dtype as they lie, or -1. */
 int luc__elementwise_type(luc_dtype dtype);
 
 typedef struct luc_ew_kernel {
   luc_ew_fn fn[LUC_NUM_EW_TYPES]; /* NULL where it has no meaning, or none made for it */
   uint8_t inputs;
-  bool truth; /* writes bytes 0 and 1 whatever it computes in */
-  bool slow;  /* an element takes as long as some 30 of others */
+  uint8_t truth; /* LUC_EW_BYTES, LUC_EW_EITHER, or 0: results are numbers */
+  bool slow;     /* an element takes as long as some 30 of others */
 } luc_ew_kernel;
 
 typedef enum luc_ew {

@@ -99,8 +99,18 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
 #define LOOP2P(name)  PAIRS(name, 2, FN(name)(A, B, p))
 #define LOOP3P(name)  QUICK(name, T, 3, FN(name)(A, B, C, p))
 #define TRUTH1(name)  QUICK(name, uint8_t, 1, FN(name)(A))
-#define TRUTH2(name)  QUICK(name, uint8_t, 2, FN(name)(A, B))
 #define TRUTH2P(name) LOOP(name, uint8_t, 2, FN(name)(A, B, p))
+
+/* LUC_EW_EITHER: true is `one` where it is a number. */
+#define EITHER(name, inputs, one, call)                                                            \
+  QUICK(name##_bytes, uint8_t, inputs, call)                                                       \
+  PAIRS(name##_numbers, inputs, (T)(call ? one : 0))                                               \
+  static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
+                              unsigned once) {                                                     \
+    const luc_ew_fn loop =                                                                         \
+        once & LUC_EW_NUMBERS ? FN(name##_numbers_loop) : FN(name##_bytes_loop);                   \
+    loop(out, in, n, params, once);                                                                \
+  }
 
 /* VLOOP, for what takes longer than memory does: one loop for all cases, of whole vectors, which
  * FN(by_vectors) gives the rest as well. VLOOP_FOR has one more, for the case `own`, where much of

@@ -627,6 +627,45 @@ describe("truth values", function()
     end
   end)
 
+  it("of two dtypes are numbers of the one that is written to", function()
+    for _, a in ipairs {"float32", "float16", "int64", "int16"} do
+      for _, b in ipairs {"float64", "float32", "bfloat16", "int64", "int8"} do
+        local x = lucerna.arange(70):remainder(9):to(lucerna[a])
+        local y = lucerna.arange(70):remainder(5):to(lucerna[b])
+        local want = x:ge(y):to(lucerna[a])
+        assert.is_true(x:ge_(y):equal(want), a .. b)
+      end
+    end
+  end)
+
+  it("of halves are those of their floats", function()
+    local inf, nan = math.huge, 0 / 0
+    local some = {0, -0.0, 1, -1, inf, -inf, nan, -nan, 6e-8, -6e-8, 0.5, -2, 65504, -65504, 3}
+    local names = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"}
+    for _, dtype in ipairs {lucerna.float16, lucerna.bfloat16} do
+      local row = lucerna.tensor(some):to(dtype)
+      local n = #some
+      local x = row:unsqueeze(2):expand(n, n):reshape(-1)
+      local y = row:expand(n, n):reshape(-1)
+      for _, f in ipairs(names) do
+        local want = x:float()[f](x:float(), y:float())
+        assert.is_true(x[f](x, y):equal(want), f)
+        assert.is_true(row[f](row:unsqueeze(2), row):reshape(-1):equal(want), f)
+        local place = x:clone()
+        place[f .. "_"](place, y)
+        assert.equal(dtype, place.dtype)
+        assert.is_true(place:equal(want:to(dtype)), f)
+        for _, size in ipairs {1, 31, 65} do
+          local part = x[{{1, size}}]:clone()
+          local all = part:float()
+          part[f .. "_"](part, y[size])
+          assert.is_true(part:equal(all[f](all, y[size]:float()):to(dtype)), f)
+        end
+      end
+      assert.is_true(x:logical_not():equal(x:float():logical_not()))
+    end
+  end)
+
   it("have no sign", function()
     assert.same({false, false}, lucerna.tensor({true, false}):signbit():tolist())
   end)
