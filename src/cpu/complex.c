@@ -232,7 +232,10 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
       n = luc__min64(n, CHUNK);
     run_rows(j, &c, n, rows, &chunks);
     begin += n * rows;
-    if (begin < end) luc__nest_seek(nest, begin, &c);
+    if (begin < end && rows > 1)
+      luc__nest_seek(nest, begin, &c);
+    else if (begin < end)
+      luc__nest_advance(nest, &c, n);
   }
 }
 

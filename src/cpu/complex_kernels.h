@@ -7,7 +7,7 @@
 
 #include "cpu/elementwise.h"
 
-/* n results, and their operands, are step bytes apart, or one for all. */
+/* n results without gaps; their operands have none either, or are one for all (step 0). */
 typedef void (*luc_complex_fn)(char *const *at, const int64_t *step, int64_t n,
                                const luc_ew_params *params);
 
