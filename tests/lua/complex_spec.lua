@@ -225,6 +225,42 @@ describe("kernels in vectors", function()
     local other = middle:roll(101)
     check("div", middle / other, middle:to(c128) / other:to(c128))
   end)
+  it("have logarithms whose parts keep their digits near 1", function()
+    local turn = lucerna.linspace(-3.1, 3.1, 700)
+    for _, off in ipairs {0, 1e-7, -1e-6, 1e-4, 0.1, -0.4, 3} do
+      local x, y = turn:cos() * (1 + off), turn:sin() * (1 + off)
+      local a, b = x:double(), y:double() -- squares are exact in these, or to 2e-16
+      local want = ((a - 1) * (a + 1) + b * b):log1p() / 2
+      local angle = lucerna.atan2(b, a)
+      for name, unit in pairs {log = 1, log2 = math.log(2), log10 = math.log(10)} do
+        local z = lucerna.complex(x, y)[name](lucerna.complex(x, y))
+        local far = (z.real:double() - want / unit):abs() - want:abs() / unit * 2.5e-7 - 2e-16
+        local turned = (z.imag:double() - angle / unit):abs() - angle:abs() / unit * 2.5e-7
+        assert.is_true(far:le(0):all():item(), name .. off)
+        assert.is_true(turned:le(0):all():item(), name .. off)
+        local wide = lucerna.complex(a, b)[name](lucerna.complex(a, b))
+        far = (wide.real - want / unit):abs() - want:abs() * 1e-14 - 2e-16
+        assert.is_true(far:le(0):all():item(), name)
+      end
+    end
+  end)
+  it("have the C library's logarithms of zeros, infinities and NaN", function() -- C11, G.6.3.2
+    local inf, nan, pi = math.huge, 0 / 0, math.pi
+    local numbers = {{0.0, 0.0, -inf, 0}, {-0.0, 0.0, -inf, pi}, {-0.0, -0.0, -inf, -pi},
+      {1, inf, inf, pi / 2}, {1, nan, nan, nan}, {-inf, 1, inf, pi}, {inf, 1, inf, 0},
+      {-inf, inf, inf, 3 * pi / 4}, {inf, -inf, inf, -pi / 4}, {inf, nan, inf, nan},
+      {nan, inf, inf, nan}, {nan, 1, nan, nan}, {-1, 0.0, 0, pi}, {-1, -0.0, 0, -pi}, {1, 0, 0, 0}}
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      for _, case in ipairs(numbers) do
+        local function whole(x) return lucerna.full({ 19 }, x):to(dtype) end
+        local z = lucerna.complex(whole(case[1]), whole(case[2])):log()
+        for i, part in ipairs {z.real, z.imag} do
+          local want = whole(case[2 + i])
+          assert.is_true(part:contiguous():allclose(want, 1e-6, 0, true), case[1] .. " " .. case[2])
+        end
+      end
+    end
+  end)
   it("make a number times its conjugate real", function()
     local z = lucerna.randn({ 1000 }, { dtype = c64 })
     assert.equal(0, (z * z:conj()).imag:abs():max():item())
