@@ -55,8 +55,8 @@ function Fused:_set_state(g, k, copy) core._optimizer_set_state(self._core, g, k
 -- o.state[p] reads the core's state of parameter p; assigning replaces it. A view knows its
 -- optimizer and the core's under keys that nobody else has.
 local OWNER, CORE = {}, {}
-local VIEW, next_state = {}, nil
-VIEW.__index, next_state = core._optimizer_view(CORE, OWNER)
+local read_state, next_state = core._optimizer_view(CORE, OWNER)
+local VIEW = { __index = read_state }
 
 function VIEW:__newindex(p, state)
   local owner = self[OWNER]
