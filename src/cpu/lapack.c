@@ -122,7 +122,8 @@ static int determinant(const void *job_, int64_t i, char *block) {
   const size_t square = (size_t)(j->s.n * j->s.n);
   int *pivots = (int *)luc__lapack_at(&j->l, block, (int64_t)square);
   double sign = 1, product[2] = {1, 0}, logarithm = 0;
-  memcpy(block, luc__lapack_from(&j->l, j->from, i * (int64_t)square), square * j->l.item);
+  if (square > 0)
+    memcpy(block, luc__lapack_from(&j->l, j->from, i * (int64_t)square), square * j->l.item);
   const int info = factor_turned(j, block, pivots);
   for (int64_t k = 0; k < j->s.n; k++) {
     double d[2];
