@@ -1,5 +1,5 @@
 /* Vectors of floats out of memory that holds halves: from the i-th element of p on, of which `left`
- * are there; the others come out as 0. */
+ * are there; the others come out as 0. GCC's own conversion of vectors goes by quarters. */
 #ifndef LUC_HALVES_H
 #define LUC_HALVES_H
 
@@ -8,37 +8,52 @@
 
 enum { LUC_FLOAT_LANES = LUC_VECTOR_BYTES / sizeof(float) };
 
-LUC_INLINE luc_vf32 luc__widened_f16(const void *p, int64_t i, int64_t left) {
+/* As many halves as a vector has floats. */
+typedef uint16_t luc_halves __attribute__((vector_size(LUC_VECTOR_BYTES / 2)));
+typedef luc_halves luc_halves_any __attribute__((aligned(2), may_alias));
+
+LUC_INLINE luc_halves luc__halves(const void *from, int64_t i, int64_t left) {
+  const uint16_t *p = (const uint16_t *)from + i;
+  if (left >= LUC_FLOAT_LANES) return *(const luc_halves_any *)p;
 #if defined(__AVX512F__)
-  const __mmask16 lanes = (__mmask16)(left < LUC_FLOAT_LANES ? (1u << left) - 1 : 0xffff);
-  return (luc_vf32)_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, (const uint16_t *)p + i));
+  return (luc_halves)_mm256_maskz_loadu_epi16((__mmask16)((1u << left) - 1), p);
 #else
-  uint16_t halves[LUC_FLOAT_LANES] = {0};
-  memcpy(halves, (const uint16_t *)p + i,
-         (size_t)(left < LUC_FLOAT_LANES ? left : LUC_FLOAT_LANES) * sizeof *halves);
-#if defined(__F16C__)
-  return (luc_vf32)_mm256_cvtph_ps(*(const __m128i_u *)halves);
-#else
-  luc_vf32 x;
-  for (int k = 0; k < LUC_FLOAT_LANES; k++) x[k] = luc__half_to_float(halves[k]);
+  luc_halves x = {0};
+  for (int k = 0; k < left; k++) x[k] = p[k];
   return x;
-#endif
 #endif
 }
 
-LUC_INLINE luc_vf32 luc__widened_bf16(const void *p, int64_t i, int64_t left) {
+LUC_INLINE luc_vf32 luc__wide_bf16(luc_halves x) {
 #if defined(__AVX512F__)
-  const __mmask16 lanes = (__mmask16)(left < LUC_FLOAT_LANES ? (1u << left) - 1 : 0xffff);
-  const __m256i halves = _mm256_maskz_loadu_epi16(lanes, (const uint16_t *)p + i);
-  return (luc_vf32)_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16);
+  return (luc_vf32)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)x), 16);
+#elif defined(__AVX2__)
+  return (luc_vf32)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)x), 16);
+#elif defined(__SSE2__)
+  return (luc_vf32)_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_set_epi64((__m64){0}, (__m64)x));
 #else
-  uint16_t halves[LUC_FLOAT_LANES] = {0};
-  memcpy(halves, (const uint16_t *)p + i,
-         (size_t)(left < LUC_FLOAT_LANES ? left : LUC_FLOAT_LANES) * sizeof *halves);
-  luc_vu32 x;
-  for (int k = 0; k < LUC_FLOAT_LANES; k++) x[k] = (uint32_t)halves[k] << 16;
-  return (luc_vf32)x;
+  return (luc_vf32)(__builtin_convertvector(x, luc_vu32) << 16);
 #endif
+}
+
+/* As luc__half_to_float, where the machine has no such conversion. */
+LUC_INLINE luc_vf32 luc__wide_f16(luc_halves x) {
+#if defined(__AVX512F__)
+  return (luc_vf32)_mm512_cvtph_ps((__m256i)x);
+#elif defined(__F16C__)
+  return (luc_vf32)_mm256_cvtph_ps((__m128i)x);
+#else
+  const luc_vi32 y = (luc_vi32)luc__wide_bf16(x), bits = (y & 0x7fff0000) >> 3;
+  const luc_vi32 special = (luc_vi32)(bits >= 0x0f800000) & 0x7f800000;
+  return (luc_vf32)((luc_vi32)((luc_vf32)bits * 0x1p112f) | special | (y & INT32_MIN));
+#endif
+}
+
+LUC_INLINE luc_vf32 luc__widened_f16(const void *p, int64_t i, int64_t left) {
+  return luc__wide_f16(luc__halves(p, i, left));
+}
+LUC_INLINE luc_vf32 luc__widened_bf16(const void *p, int64_t i, int64_t left) {
+  return luc__wide_bf16(luc__halves(p, i, left));
 }
 
 #endif
