@@ -287,8 +287,9 @@ static luc_module *next_child(const luc_module *chain, uint32_t *position) {
 
 /* Does nobody see what m makes of this before a ReLU behind it? m's hooks aside. */
 static bool ends_in_relu(const luc_context *ctx, const luc_module *m, const luc_value *input) {
-  return m->cls->core->with_relu != NULL && ctx->batched == 0 && input->kind == LUC_TENSOR &&
-         luc__dtype_is_float(input->as.tensor->dtype);
+  const luc_tensor *x = luc_as_tensor(input);
+  return m->cls->core->with_relu != NULL && ctx->batched == 0 && x != NULL &&
+         luc__dtype_is_float(x->dtype);
 }
 
 /* Does a ReLU follow the module on top that is part of it? Then the chain goes on behind it, at
