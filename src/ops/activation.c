@@ -315,7 +315,9 @@ luc_status luc__run_threshold(luc_context *ctx, luc_value *args, luc_value *out)
   if (!luc__dtype_is_int(dtype)) return run_limits(ctx, LUC_ACT_threshold, two_params, args, out);
   for (int i = 0; i < 2; i++) {
     const luc_scalar s = luc_as_scalar(&args[1 + i]);
-    LUC_TRY(luc__check_scalar(ctx, s, dtype));
+    if (luc__check_scalar(ctx, s, dtype) != LUC_OK)
+      return luc__fail(ctx, LUC_ERR_VALUE, "%s cannot be converted to type %s without overflow",
+                       i == 0 ? "threshold" : "value", luc__dtype_name(dtype));
     params.i[i] = luc__scalar_int(s);
   }
   return luc__pointwise_as(ctx, LUC_EW_threshold, dtype, args, &params, out);

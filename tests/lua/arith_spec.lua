@@ -474,8 +474,10 @@ describe("small integers", function()
     assert.same({255, 255, 255, 255, 255}, F.threshold(bytes, -1, -1):tolist())
     assert.same({9007199254740993, 9}, F.threshold(wide, 9007199254740992, 9):tolist())
     for _, number in ipairs {300, 0/0, 1/0, -1e10} do
-      parity.refused("value cannot be converted to type int8 without overflow", F.threshold, int8,
-        number, 0)
+      parity.refused("threshold: threshold cannot be converted to type int8 without overflow",
+        F.threshold, int8, number, 0)
+      parity.refused("threshold: value cannot be converted to type int8 without overflow",
+        F.threshold, int8, 0, number)
     end
   end)
 

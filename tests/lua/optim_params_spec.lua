@@ -124,6 +124,16 @@ describe("the state of a parameter", function()
     assert.is_truthy(o.state[p].exp_avg)
   end)
 
+  it("is not replaced by what is no table", function()
+    local o, p = stepped("Adam")
+    local state = o.state[p]
+    parity.refused("Adam: state: a parameter's must be a table (got number)", function()
+      o.state[p] = 3
+    end)
+    assert.are.equal(state, o.state[p])
+    assert.is_truthy(state.exp_avg)
+  end)
+
   it("is a new table after another parameter had its place", function()
     local o, p = stepped("Adam")
     local list, state = o.param_groups[1].params, o.state[p]

@@ -63,6 +63,9 @@ function VIEW:__newindex(p, state)
   owner:_take_params()
   local g, k = core._optimizer_place(owner._core, p)
   if not g then core._fail("%s: state: no parameter of mine", owner.__name) end
+  if state ~= nil and type(state) ~= "table" then
+    core._fail("%s: state: a parameter's must be a table (got %s)", owner.__name, type(state))
+  end
   owner:_set_state(g, k, owner:_copy_state(g, k, state or {}))
 end
 
