@@ -21,7 +21,8 @@ typedef struct job {
   const luc_gemm_kernels *gemm;
   int64_t size, group, groups; /* bytes of an element; queries of a piece, pieces of an item */
   const luc_heads *dout, *out, *dq, *dk, *dv;
-  char *lse, *delta;
+  char *lse, *delta, *weights; /* weights: NULL where they are not kept */
+  int64_t weights_row;
   int64_t keys, cuts; /* backward: keys of a block, pieces of an item */
   char *sums;         /* [batch, cuts - 1, l, e]: dq of the cuts but the first */
 } job;
@@ -137,6 +138,24 @@ static void score(const job *j, const scratch *w, const block *b) {
   }
 }
 
+/* ---- weights that are kept ---- */
+
+enum { ROW_UNIT = 16 }; /* a row of them begins on a vector */
+static const int64_t MOST_KEPT = 1 << 19;
+
+static int64_t weights_row(const luc_attention *a) {
+  return luc__whole(a->s, ROW_UNIT);
+}
+
+int64_t luc__attention_kept(const luc_attention *a) {
+  const int64_t row = weights_row(a);
+  return a->s <= KEYS && a->batch * a->l * row <= MOST_KEPT ? row : 0;
+}
+
+static char *weights_of(const job *j, const block *b) {
+  return j->weights + ((b->item * j->a->l + b->query) * j->weights_row + b->key) * j->size;
+}
+
 /* ---- forward ---- */
 
 static void fill(const job *j, char *to, double value) {
@@ -157,6 +176,7 @@ static void forward_block(const job *j, const scratch *w, const block *b, char *
   const luc_attention_rows rows = {b->queries, b->keys, KEYS, w->scores};
   score(j, w, b);
   j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, j->out->row, acc);
+  if (j->weights) j->kernels->keep(&rows, sum, weights_of(j, b), j->weights_row);
   product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, j->out->row);
 }
 
@@ -185,24 +205,32 @@ static void forward(void *arg, void *slot, int64_t begin, int64_t end) {
 
 /* ---- backward ---- */
 
-/* dq: the item's, rows e or more apart. */
-static void backward_block(const job *j, const scratch *w, const block *b, char *dq,
-                           int64_t dq_row) {
+/* What gradients' products add to: what was there, 0 if this block is the first of several. */
+static double added_to(const job *j, int64_t first) {
+  return luc__attention_adds(j->a) || first > 0;
+}
+
+/* dq: the item's, rows e or more apart; a product has written it where the block is not the first
+ * of `keys`. */
+static void backward_block(const job *j, const scratch *w, const block *b, char *dq, int64_t dq_row,
+                           int64_t keys) {
   const luc_attention *a = j->a;
   const int64_t first = (b->item * a->l + b->query) * j->size;
-  const factor p = {w->scores, KEYS, false}, ds = {w->more, KEYS, false};
-  const factor g = queries_of(j, j->dout, b);
-  const luc_attention_rows rows = {b->queries, b->keys, KEYS, w->scores};
-  score(j, w, b);
+  const factor ds = {w->more, KEYS, false}, g = queries_of(j, j->dout, b);
+  const luc_attention_rows rows =
+      j->weights ? (luc_attention_rows){b->queries, b->keys, j->weights_row, weights_of(j, b)}
+                 : (luc_attention_rows){b->queries, b->keys, KEYS, w->scores};
+  const factor p = {rows.scores, rows.pitch, false};
+  if (!j->weights) score(j, w, b);
   product(j, w->values, b->queries, b->keys, a->ev, 1, g, turned(keys_of(j, &a->v, b)), 0, w->more,
           KEYS);
-  j->kernels->backward(&rows, j->lse + first, j->delta + first, w->more);
-  product(j, w->values, b->keys, a->ev, b->queries, 1, turned(p), g, 1,
+  j->kernels->backward(&rows, j->weights ? NULL : j->lse + first, j->delta + first, KEYS, w->more);
+  product(j, w->values, b->keys, a->ev, b->queries, 1, turned(p), g, added_to(j, b->query),
           at(j, j->dv, b->item, b->key), j->dv->row);
-  product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, keys_of(j, &a->k, b), 1,
-          dq + b->query * dq_row * j->size, dq_row);
-  product(j, w->keys, b->keys, a->e, b->queries, a->scale, turned(ds), queries_of(j, &a->q, b), 1,
-          at(j, j->dk, b->item, b->key), j->dk->row);
+  product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, keys_of(j, &a->k, b),
+          added_to(j, b->key - keys), dq + b->query * dq_row * j->size, dq_row);
+  product(j, w->keys, b->keys, a->e, b->queries, a->scale, turned(ds), queries_of(j, &a->q, b),
+          added_to(j, b->query), at(j, j->dk, b->item, b->key), j->dk->row);
 }
 
 /* The sums of a cut of an item, which is not its first. */
@@ -215,14 +243,14 @@ static void backward_piece(const job *j, const scratch *w, int64_t item, int64_t
   const luc_attention *a = j->a;
   const int64_t blocks = (a->s + j->keys - 1) / j->keys;
   const int64_t end = luc__min64((cut + 1) * blocks / j->cuts * j->keys, a->s);
+  const int64_t first = cut * blocks / j->cuts * j->keys;
   char *dq = cut == 0 ? at(j, j->dq, item, 0) : sums_of(j, item, cut);
-  if (cut > 0) memset(dq, 0, (size_t)(a->l * a->e * j->size));
-  for (block b = {.item = item, .key = cut * blocks / j->cuts * j->keys}; b.key < end;
-       b.key += j->keys)
+  if (cut > 0 && luc__attention_adds(a)) memset(dq, 0, (size_t)(a->l * a->e * j->size));
+  for (block b = {.item = item, .key = first}; b.key < end; b.key += j->keys)
     for (b.query = 0; b.query < a->l; b.query += QUERIES) {
       b.queries = luc__min64(QUERIES, a->l - b.query);
       b.keys = luc__min64(j->keys, last_key(a, &b) - b.key);
-      if (b.keys > 0) backward_block(j, w, &b, dq, cut == 0 ? j->dq->row : a->e);
+      if (b.keys > 0) backward_block(j, w, &b, dq, cut == 0 ? j->dq->row : a->e, first);
     }
 }
 
@@ -272,14 +300,15 @@ static job make_job(luc_context *ctx, const luc_attention *a) {
   const luc_kernels *kernels = luc__kernels(ctx);
   return (job){.a = a,
                .kernels = &kernels->attention[a->dtype],
+               .weights_row = weights_row(a),
                .gemm = &kernels->gemm[a->dtype],
                .size = (int64_t)luc__dtype_size(a->dtype)};
 }
 
-luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_heads *out,
-                          void *lse) {
+luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_heads *out, void *lse,
+                          void *weights) {
   job j = make_job(ctx, a);
-  j.out = out, j.lse = lse;
+  j.out = out, j.lse = lse, j.weights = weights;
   if (a->batch * a->l * a->ev == 0) return LUC_OK; /* lse is not asked for */
   j.group = GROUP * QUERIES;
   while (j.group > QUERIES && a->batch * a->l < 16 * j.group) j.group /= 2;
@@ -301,11 +330,17 @@ static void choose_cuts(job *j) {
   if (j->cuts < 1 || a->l * a->s * (a->e + a->ev) < 2 * PIECE_WORK) j->cuts = 1;
 }
 
+/* Keys see some of the queries, or there is nothing to multiply. */
+bool luc__attention_adds(const luc_attention *a) {
+  return a->causal || a->batch * a->l * a->s * a->ev == 0;
+}
+
 luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const luc_heads *dout,
-                                   const luc_heads *out, const void *lse, const luc_heads *dq,
-                                   const luc_heads *dk, const luc_heads *dv) {
+                                   const luc_heads *out, const void *lse, const void *weights,
+                                   const luc_heads *dq, const luc_heads *dk, const luc_heads *dv) {
   job j = make_job(ctx, a);
   j.dout = dout, j.out = out, j.dq = dq, j.dk = dk, j.dv = dv, j.lse = (char *)lse;
+  j.weights = (char *)weights;
   if (a->batch * a->l * a->ev == 0) return LUC_OK;
   choose_cuts(&j);
   j.groups = (a->l + QUERIES - 1) / QUERIES;

@@ -1,6 +1,7 @@
 /* Attention without the matrix of scores: blocks of queries meet blocks of keys one after another,
  * with a running maximum and sum (online softmax: Milakov and Gimelshein 2018; Dao et al. 2022).
- * Memory beside the operands grows with the number of threads, not with l * s. */
+ * Memory beside the operands grows with the number of threads, not with l * s; but weights of a few
+ * keys may be kept for the gradient, which else makes them again. */
 #ifndef LUC_ATTENTION_H
 #define LUC_ATTENTION_H
 
@@ -32,13 +33,18 @@ typedef struct luc_attention {
   bool mask_bool;
 } luc_attention;
 
+/* Elements of a row of weights that forward can keep; 0: keys, or weights, are too many. */
+int64_t luc__attention_kept(const luc_attention *a);
+
 /* lse [batch, l]: the logarithm of each query's sum of exponentials, infinite where it sees no key;
- * the gradient begins there. */
-luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_heads *out,
-                          void *lse);
-/* dq, dk and dv begin as zeros. */
+ * the gradient begins there. weights [batch, l, kept]: NULL, or the softmax as far as is seen. */
+luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_heads *out, void *lse,
+                          void *weights);
+/* weights: what forward kept, or NULL. dq, dk and dv begin as zeros where they are added to. */
 luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const luc_heads *dout,
-                                   const luc_heads *out, const void *lse, const luc_heads *dq,
-                                   const luc_heads *dk, const luc_heads *dv);
+                                   const luc_heads *out, const void *lse, const void *weights,
+                                   const luc_heads *dq, const luc_heads *dk, const luc_heads *dv);
+/* Are there gradients that no product writes? */
+bool luc__attention_adds(const luc_attention *a);
 
 #endif

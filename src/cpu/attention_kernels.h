@@ -23,11 +23,15 @@ typedef struct luc_attention_kernels {
   /* acc / sum, and max + log(sum); zeros and +inf where the sum is 0. */
   void (*finish)(int64_t rows, int64_t width, int64_t acc_row, void *acc, const void *max,
                  const void *sum, void *lse);
+  /* Weights of rows so far apart: what online has left over the sum, zeros where that is 0. */
+  void (*keep)(const luc_attention_rows *r, const void *sum, void *weights, int64_t weights_row);
   /* The sums of the rows of dout * out. */
   void (*dots)(int64_t rows, int64_t n, int64_t dout_row, const void *dout, int64_t out_row,
                const void *out, void *delta);
-  /* Scores become probabilities p, and dp the gradient of the scores, p * (dp - delta). */
-  void (*backward)(const luc_attention_rows *r, const void *lse, const void *delta, void *dp);
+  /* Scores become weights p, which they are where lse is NULL, and dp, with rows at distance
+   * dp_row, the gradient of the scores, p * (dp - delta). */
+  void (*backward)(const luc_attention_rows *r, const void *lse, const void *delta, int64_t dp_row,
+                   void *dp);
 } luc_attention_kernels;
 
 extern const luc_attention_kernels luc__attention_base[2], luc__attention_avx2[2],

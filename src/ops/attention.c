@@ -111,22 +111,35 @@ static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causa
   return a;
 }
 
-/* attention(query, key, value, attn_mask, is_causal, scale) */
+/* A matrix of weights for the gradient, unless it would be large. */
+static luc_status make_weights(luc_context *ctx, const luc_tensor *q, const luc_attention *a,
+                               luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS];
+  const int64_t row = luc__attention_kept(a);
+  memcpy(sizes, q->sizes, sizeof sizes);
+  sizes[q->ndim - 1] = row;
+  return row ? luc__scratch(ctx, a->dtype, q->ndim, sizes, out) : LUC_OK;
+}
+
+/* attention(query, key, value, attn_mask, is_causal, scale, keep): weights may be none */
 luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { Y = MASK, LSE, COUNT };
-  luc_tensor *t[COUNT], *q = args[0].as.tensor;
+  luc_tensor *t[COUNT], *q = args[0].as.tensor, *kept = NULL;
   luc_dtype dtype = q->dtype, compute = luc__compute_dtype(dtype);
   for (int i = Q; i <= V; i++) LUC_TRY(adjacent(ctx, args[i].as.tensor, compute, &t[i]));
   luc_attention a = geometry(t, luc_as_tensor(&args[MASK]), args[4].as.i, luc_as_double(&args[5]));
   LUC_TRY(in_order_of(ctx, q, a.ev, compute, &t[Y]));
   LUC_TRY(luc__scratch(ctx, compute, q->ndim - 1, q->sizes, &t[LSE]));
+  if (args[6].as.i) LUC_TRY(make_weights(ctx, q, &a, &kept));
   const luc_heads y = heads_of(t[Y]);
-  LUC_TRY(luc__attention(ctx, &a, &y, t[LSE]->data));
+  LUC_TRY(luc__attention(ctx, &a, &y, t[LSE]->data, luc__data(kept)));
   out[1] = luc_v_tensor(luc__retain(t[LSE]));
+  if (kept) out[2] = luc_v_tensor(luc__retain(kept));
   return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 
-/* attention_backward(grad, query, key, value, attn_mask, output, logsumexp, is_causal, scale) */
+/* attention_backward(grad, query, key, value, attn_mask, output, logsumexp, weights, is_causal,
+ * scale) */
 luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { G = MASK, Y, LSE, DQ, DK, DV, COUNT };
   static const int from[] = {1, 2, 3, 0, 5};
@@ -135,15 +148,19 @@ luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_va
   luc_heads h[COUNT];
   for (int i = Q; i <= Y; i++) LUC_TRY(adjacent(ctx, args[from[i]].as.tensor, compute, &t[i]));
   LUC_TRY(luc__as_dense(ctx, args[6].as.tensor, compute, &t[LSE]));
-  luc_attention a = geometry(t, luc_as_tensor(&args[4]), args[7].as.i, luc_as_double(&args[8]));
+  luc_tensor *kept = luc_as_tensor(&args[7]);
+  if (kept) LUC_TRY(luc__as_dense(ctx, kept, compute, &kept));
+  luc_attention a = geometry(t, luc_as_tensor(&args[4]), args[8].as.i, luc_as_double(&args[9]));
   for (int i = 0; i < 3; i++) {
     const luc_tensor *like = args[1 + i].as.tensor;
     LUC_TRY(in_order_of(ctx, like, like->sizes[like->ndim - 1], compute, &t[DQ + i]));
-    memset(t[DQ + i]->data, 0, (size_t)t[DQ + i]->numel * luc__dtype_size(compute));
+    if (luc__attention_adds(&a))
+      memset(t[DQ + i]->data, 0, (size_t)t[DQ + i]->numel * luc__dtype_size(compute));
   }
   for (int i = G; i < COUNT; i++)
     if (i != LSE) h[i] = heads_of(t[i]);
-  LUC_TRY(luc__attention_backward(ctx, &a, &h[G], &h[Y], t[LSE]->data, &h[DQ], &h[DK], &h[DV]));
+  LUC_TRY(luc__attention_backward(ctx, &a, &h[G], &h[Y], t[LSE]->data, luc__data(kept), &h[DQ],
+                                  &h[DK], &h[DV]));
   for (int i = 0; i < 3; i++) LUC_TRY(luc__result(ctx, &out[i], dtype, t[DQ + i]));
   return LUC_OK;
 }
@@ -168,13 +185,13 @@ static luc_status backward_formula(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__grad_attention(luc_context *ctx, luc_backward *b) {
-  if (!b->gout[0]) return LUC_OK; /* logsumexp is a result of its own in name only */
+  if (!b->gout[0]) return LUC_OK; /* the others are results of their own in name only */
   if (luc__recording(ctx)) return backward_formula(ctx, b);
   luc_value grads[LUC_MAX_RESULTS];
   LUC_TRY(luc_call(ctx, LUC_OP_attention_backward,
                    LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
                             b->args[3], luc_v_tensor(b->results[0]), luc_v_tensor(b->results[1]),
-                            b->args[4], b->args[5]),
+                            luc_v_tensor(b->results[2]), b->args[4], b->args[5]),
                    grads));
   for (int i = 0; i < 3; i++) {
     if (luc__needs(b, i))
@@ -322,9 +339,11 @@ luc_status luc__run_scaled_dot_product_attention(luc_context *ctx, luc_value *ar
     if (p > 0) taken = luc__f_call(&f, LUC_OP_dropout, LUC_ARGS(luc_v_tensor(taken), keep));
     y = luc__f2(&f, LUC_OP_matmul, taken, t[V]);
   } else {
+    bool keep = false;
+    for (int i = Q; i <= V && f.status == LUC_OK; i++) keep |= luc__wants_gradient(ctx, t[i]);
     y = luc__f_call(&f, LUC_OP_attention,
                     LUC_ARGS(luc_v_tensor(t[Q]), luc_v_tensor(t[K]), luc_v_tensor(t[V]),
-                             luc_v_tensor(t[MASK]), args[5], scale));
+                             luc_v_tensor(t[MASK]), args[5], scale, luc_v_bool(keep)));
   }
   return luc__f_result(&f, y, out);
 }

@@ -36,20 +36,23 @@ describe("attention in blocks", function()
   local masks = {
     none = function() end,
     causal = function() return nil, true end,
-    bool = function() return lucerna.rand(150, 210):gt(0.3) end,
-    ["bool, of every item"] = function() return lucerna.rand(2, 1, 1, 210):gt(0.3) end,
+    bool = function(keys) return lucerna.rand(150, keys):gt(0.3) end,
+    ["bool, of every item"] = function(keys) return lucerna.rand(2, 1, 1, keys):gt(0.3) end,
     float = function() return lucerna.randn(3, 150, 1, double) end,
   }
+  local kinds = {[70] = "its weights kept", [210] = "its weights made again"}
   for name, make in pairs(masks) do
-    it("gives what the whole matrix of scores gives: " .. name, function()
-      lucerna.manual_seed(3)
-      local inputs = {parity.leaf {2, 3, 150, 5}, parity.leaf {2, 3, 210, 5},
-        parity.leaf {2, 3, 210, 9}}
-      local q, k, v = table.unpack(inputs)
-      local mask, causal = make()
-      local got = F.scaled_dot_product_attention(q, k, v, mask, 0, causal)
-      same_with_gradients(got, by_scores(q, k, v, mask, causal), inputs)
-    end)
+    for keys, kind in pairs(kinds) do
+      it("gives what the whole matrix of scores gives: " .. name .. ", " .. kind, function()
+        lucerna.manual_seed(3)
+        local inputs = {parity.leaf {2, 3, 150, 5}, parity.leaf {2, 3, keys, 5},
+          parity.leaf {2, 3, keys, 9}}
+        local q, k, v = table.unpack(inputs)
+        local mask, causal = make(keys)
+        local got = F.scaled_dot_product_attention(q, k, v, mask, 0, causal)
+        same_with_gradients(got, by_scores(q, k, v, mask, causal), inputs)
+      end)
+    end
   end
 
   for _, causal in ipairs { false, true } do
@@ -92,6 +95,25 @@ describe("attention in blocks", function()
     assert.is_true(y[2]:isnan():all():item())
     k[1] = math.huge
     assert.is_true(F.scaled_dot_product_attention(q, k, k):isnan():all():item())
+  end)
+
+  for keys, kind in pairs(kinds) do
+    it("learns nothing from a query that sees no key: " .. kind, function()
+      local inputs = {parity.leaf {2, 5}, parity.leaf {keys, 5}, parity.leaf {keys, 3}}
+      local q, k, v = table.unpack(inputs)
+      local mask = lucerna.tensor({{false}, {true}}):expand(2, keys)
+      local got = F.scaled_dot_product_attention(q, k, v, mask)
+      local seen = by_scores(q:narrow(1, 2, 1), k, v)
+      same_with_gradients(got, lucerna.cat {lucerna.zeros(1, 3, double), seen}, inputs)
+    end)
+  end
+
+  it("takes many gradients of one forward, whose weights are kept once", function()
+    local q, many = parity.leaf {8, 64, 4}, lucerna.randn(40, 8, 64, 4, double)
+    local y = F.scaled_dot_product_attention(q, q, q)
+    local all = lucerna.autograd.grad(y, q, {grad_outputs = many, is_grads_batched = true,
+      retain_graph = true})
+    parity.close(all[17], lucerna.autograd.grad(y, q, {grad_outputs = many[17]}))
   end)
 
   it("has nothing to do for values of no features, however many there are", function()
