@@ -36,9 +36,13 @@ build: build/.need-build ## the library, the Lua module, the lucerna command
 build-asan: build/.need-build
 	$(call compile,asan,build/asan,--target all c_tests)
 
+build-asan-all: build/.need-build
+	@cmake --preset asan -DLUCERNA_SANITIZE_ALL=ON >build/configure-asan.log
+	$(call compile,asan,build/asan,--target all c_tests)
+
 build-tests: build
 	$(call compile,release,build,--target c_tests)
-.PHONY: build-asan build-tests
+.PHONY: build-asan build-asan-all build-tests
 
 # Trains the LeNet of examples/mnist.lua on the bundled digits.
 demo: build ## trains a LeNet on the bundled digits (EPOCHS=3)
@@ -50,7 +54,7 @@ test: build-tests build-asan build/.need-test ## all tests; the long runs in a s
 	@$(LUA) tests/run.lua
 
 # The same, nothing shortened.
-test-all: build-tests build-asan build/.need-test ## all tests in full
+test-all: build-tests build-asan-all build/.need-test ## all tests in full
 	@$(LUA) tests/run.lua --all
 
 # Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some, ROUNDS=n times
