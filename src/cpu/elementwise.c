@@ -179,6 +179,31 @@ static void fill_run(const ew_job *job, const luc_cursor *c, const void *const *
   job->copy->move[luc__log2(size)](c->ptr[0], size, (const char *)&one, 0, n);
 }
 
+/* The results of so many runs, side by side, then each of them for all of its run. */
+static void fill_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunks *scratch,
+                      char *spare) {
+  const luc_nest *nest = &job->nest;
+  const int64_t size = (int64_t)luc__dtype_size(job->operands[0].dtype);
+  const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
+  unsigned once = 0;
+  for (int i = 1; i <= job->kernel->inputs; i++) {
+    const operand *o = &job->operands[i];
+    const int64_t own = (int64_t)luc__dtype_size(o->dtype);
+    if (o->is_number) {
+      once |= 1u << (i - 1);
+      in[i - 1] = &o->number;
+      continue;
+    }
+    char *chunk = o->widen != NULL ? spare : scratch->data[i];
+    job->copy->move[luc__log2(own)](chunk, own, c->ptr[i], nest->strides[i][1], rows);
+    if (o->widen != NULL) o->widen(scratch->data[i], chunk, rows);
+    in[i - 1] = scratch->data[i];
+  }
+  job->fn(scratch->data[0], in, rows, job->params, once | (job->how & ~LUC_EW_STREAM));
+  job->copy->runs[luc__log2(size)](c->ptr[0], nest->strides[0][1], size, scratch->data[0], size, 0,
+                                   nest->sizes[0], rows);
+}
+
 /* `rows` whole runs, all operands of which are direct. */
 static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunks *scratch) {
   const luc_nest *nest = &job->nest;
@@ -217,9 +242,13 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   luc_cursor c;
   luc__nest_seek(&job->nest, begin, &c);
   while (begin < end) {
-    int64_t rows = nothing_moves ? even_runs(&job->nest, &c, end - begin) : 0;
+    int64_t rows = nothing_moves || job->fills ? even_runs(&job->nest, &c, end - begin) : 0;
+    if (rows > CHUNK && job->fills) rows = CHUNK;
     if (rows > 0) {
-      run_rows(job, &c, rows, &scratch);
+      if (job->fills)
+        fill_rows(job, &c, rows, &scratch, spare);
+      else
+        run_rows(job, &c, rows, &scratch);
       begin += rows * job->nest.sizes[0];
       if (begin < end) pass(&job->nest, &c, rows, 0);
       continue;

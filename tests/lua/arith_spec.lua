@@ -600,6 +600,44 @@ describe("elements with gaps", function()
   end)
 end)
 
+describe("columns that are expanded", function()
+  local function same(x, y, f, title)
+    local want = f(x:contiguous(), y:contiguous())
+    assert.is_true(lucerna.allclose(f(x, y), want, {rtol = 0, atol = 0, equal_nan = true}), title)
+  end
+
+  it("fill each row with what comes of its element, however many there are", function()
+    local functions = {
+      neg = function(x) return -x end, square = function(x) return x:square() end,
+      clamp = function(x) return x:clamp(-3, 3) end, relu = function(x) return x:relu() end,
+      lt = function(x) return x:lt(1):long() end, add = function(x, y) return x + y end,
+      maximum = function(x, y) return lucerna.maximum(x, y) end,
+      written = function(x, y)
+        local room = lucerna.zeros(x:size(1), 2 * x:size(2)):double()
+        room:narrow(2, 3, x:size(2)):copy_(lucerna.mul(x, y))
+        return room
+      end,
+    }
+    for _, rows in ipairs {1, 2, 3, 1030, 2100} do
+      for _, columns in ipairs {2, 17, 33} do
+        local start = lucerna.arange(rows):remainder(11) - 5
+        for _, dtype in ipairs {"float32", "float64", "int64", "int32", "int8", "bfloat16"} do
+          local x = start:to(lucerna[dtype]):unsqueeze(2):expand(rows, columns)
+          for _, other in ipairs {dtype, "int8"} do
+            local y = (start * 3):to(lucerna[other]):unsqueeze(2):expand(rows, columns)
+            for name, f in pairs(functions) do
+              same(x, y, f, ("%s %d x %d %s %s"):format(name, rows, columns, dtype, other))
+            end
+          end
+        end
+      end
+    end
+    local odd = lucerna.tensor({0 / 0, -0.0, 1 / 0, 1e-40, -2}):unsqueeze(2):expand(5, 20)
+    same(odd, odd, functions.neg, "neg")
+    assert.is_true((-odd):signbit():equal((-odd:contiguous()):signbit()))
+  end)
+end)
+
 describe("truth values", function()
   it("are numbers of the dtype that they are written to, however it lies", function()
     local names = {"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
