@@ -30,8 +30,8 @@ LUC_INLINE luc_vf64 add_pairs(luc_vf64 a, luc_vf64 b) {
 LUC_INLINE luc_vf64 multiply_pairs(luc_vf64 a, luc_vf64 b) {
   return luc__even_f64(a, b) * luc__odd_f64(a, b);
 }
-LUC_INLINE double sum_lanes(luc_vf64 x) {
-  for (int n = WIDE; n > 1; n /= 2) x = add_pairs(x, x);
+LUC_INLINE double join_all(luc_vf64 x, luc_vf64 (*pairs)(luc_vf64, luc_vf64)) {
+  for (int n = WIDE; n > 1; n /= 2) x = pairs(x, x);
   return x[0];
 }
 /* The lanes of each x[i] joined, in the same order, in lane i; x is used up. */
