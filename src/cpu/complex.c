@@ -226,7 +226,8 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   luc__nest_seek(nest, begin, &c);
   while (begin < end) {
     int64_t n = luc__min64(run - c.at[0], end - begin), rows = 1;
-    if (n == run && run <= CHUNK / 2 && nest->ndim > 1)
+    /* laying out what repeats costs more than a call for each row, where rows are long */
+    if (n == run && run <= (whole ? CHUNK / 4 : CHUNK / 2) && nest->ndim > 1)
       rows = luc__min64(luc__min64(CHUNK, end - begin) / run, nest->sizes[1] - c.at[1]);
     else if (!whole)
       n = luc__min64(n, CHUNK);
