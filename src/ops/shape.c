@@ -2,6 +2,7 @@
  * diagonals. Most copy one view into another. */
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/triangle.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
@@ -355,22 +356,55 @@ luc_status luc__run_repeat_interleave_counts(luc_context *ctx, luc_value *args, 
 
 /* ---- triangles ---- */
 
+/* Rows [begin, end) of t, without those and the columns of which none is kept. */
+static luc_status copy_kept(luc_context *ctx, luc_tensor *r, luc_tensor *t, int64_t begin,
+                            int64_t end, int64_t shift, bool lower) {
+  const int down = t->ndim - 2, along = t->ndim - 1;
+  const int64_t columns = t->sizes[along];
+  const int64_t top = lower ? luc__clamp64(-shift, begin, end) : begin;
+  const int64_t left = lower ? 0 : luc__clamp64(begin + shift, 0, columns);
+  const int64_t bottom = lower ? end : luc__clamp64(columns - shift, begin, end);
+  const int64_t right = lower ? luc__clamp64(end + shift, 0, columns) : columns;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_tensor *parts[2] = {NULL, NULL}, *whole[] = {r, t};
+  luc_status status = LUC_OK;
+  if (top == bottom || left == right) return LUC_OK;
+  memcpy(sizes, t->sizes, sizeof sizes);
+  sizes[down] = bottom - top;
+  sizes[along] = right - left;
+  for (int i = 0; i < 2; i++) {
+    const int64_t *strides = whole[i]->strides;
+    const int64_t offset = whole[i]->offset + top * strides[down] + left * strides[along];
+    LUC_GO(luc__tensor_view(ctx, whole[i], t->ndim, sizes, strides, offset, &parts[i]));
+  }
+  LUC_GO(luc__copy(ctx, parts[0], parts[1]));
+done:
+  LUC_RELEASE(ctx, parts[0], parts[1]);
+  return status;
+}
+
+/* What is not dense is first copied to where its triangle is then cut out, some rows at a time. */
 static luc_status triangle(luc_context *ctx, bool lower, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *x, *r;
+  enum { PARTS = 8, LEAST = 64 };
+  luc_tensor *t = args[0].as.tensor, *r;
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
             "input tensor must have at least 2 dimensions, got %d", t->ndim);
-  LUC_TRY(luc__as_dense(ctx, t, t->dtype, &x));
-  r = x; /* a copy, in place */
-  if (x == t) LUC_TRY(luc__scratch_like(ctx, t, t->dtype, &r));
+  LUC_TRY(luc__scratch_like(ctx, t, t->dtype, &r));
   const int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
+  const int64_t diagonal = luc__clamp64(luc__diagonal_shift(args[1].as.i), -rows, columns);
+  const int64_t strip = luc__max64(luc__cuts(rows, PARTS), LEAST);
+  const bool dense = luc__is_contiguous(t) && !t->inner;
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "a kernel", t));
+  for (int64_t i = 0; i < rows && t->numel && !dense; i += strip)
+    LUC_TRY(copy_kept(ctx, r, t, i, luc__min64(rows, i + strip), diagonal, lower));
   if (t->numel)
-    luc__triangle(ctx, &(luc_triangle){.from = x->data,
+    luc__triangle(ctx, &(luc_triangle){.from = dense ? t->data : r->data,
                                        .to = r->data,
                                        .size = (int64_t)luc__dtype_size(r->dtype),
                                        .count = r->numel / (rows * columns),
                                        .rows = rows,
                                        .columns = columns,
-                                       .diagonal = luc__diagonal_shift(args[1].as.i),
+                                       .diagonal = diagonal,
                                        .lower = lower});
   r->from_one = t->from_one;
   return luc__result(ctx, out, r->dtype, r);

@@ -327,6 +327,38 @@ describe("rows of any length", function()
   end)
 end)
 
+describe("triangles", function()
+  local function kept(x, diagonal, lower)
+    local rows, columns = x:size(-2), x:size(-1)
+    local apart = lucerna.arange(columns) - lucerna.arange(rows):unsqueeze(2)
+    local mask = lower and apart:le(diagonal) or apart:ge(diagonal)
+    return lucerna.where(mask, x:contiguous(), lucerna.zeros_like(x:contiguous()))
+  end
+
+  it("of what lies turned, apart or repeated are those of a copy", function()
+    for _, dtype in ipairs {"float32", "float64", "uint8"} do
+      for _, size in ipairs {{1, 5}, {70, 3}, {3, 200}, {200, 130}, {530, 9}, {0, 4}} do
+        local rows, columns = size[1], size[2]
+        local start = lucerna.arange(2 * rows * columns):remainder(200):add(1):to(lucerna[dtype])
+        local whole = start:view(2, columns, rows)
+        local layouts = {
+          whole:transpose(2, 3), whole[1]:t(), start:view(rows, 2 * columns):narrow(2, 1, columns),
+          start:view(2, rows, columns):flip(2),
+          lucerna.arange(columns):add(1):to(lucerna[dtype]):expand(rows, columns),
+        }
+        for k, x in ipairs(layouts) do
+          for _, diagonal in ipairs {0, 1, -1, 60, -70, -rows, columns, -1000, 1000} do
+            local title = ("%s %d x %d, %d, layout %d"):format(dtype, rows, columns, diagonal, k)
+            assert.is_true(x:tril(diagonal):equal(kept(x, diagonal, true)), title)
+            assert.is_true(x:triu(diagonal):equal(kept(x, diagonal, false)), title)
+            assert.is_true(x:tril(diagonal):is_contiguous(), title)
+          end
+        end
+      end
+    end
+  end)
+end)
+
 describe("results have memory of their own", function()
   it("unless the operator is a view", function()
     local dice, tried = operators.dice(4), 0
