@@ -159,31 +159,43 @@ luc_status luc__run_rot90(luc_context *ctx, luc_value *args, luc_value *out) {
 /* Dimensions one copy can repeat: each becomes [times, size] below one for all before. */
 enum { REPEATED = (LUC_MAX_DIMS - 1) / 2 };
 
-/* Repeats dimensions [first, last) of t in one copy from a view whose times have stride 0. */
+static bool is_expanded(const luc_tensor *t) {
+  bool any = false;
+  for (int d = 0; d < t->ndim; d++) any |= t->strides[d] == 0 && t->sizes[d] > 1;
+  return any;
+}
+
+/* Repeats dimensions [first, last) of t in one copy from a view in which times, with stride 0,
+ * stand before each: of t, where it is expanded and dimensions suffice, or else of its elements
+ * without gaps, where the dimensions before those are one, and the last has all behind it. */
 static luc_status repeat_dims(luc_context *ctx, luc_tensor *t, int first, int last,
                               const int64_t *times, luc_tensor **out) {
-  int64_t sizes[LUC_MAX_DIMS], wide[LUC_MAX_DIMS], steps[LUC_MAX_DIMS], step = 1;
-  luc_tensor *flat = NULL, *tiled = NULL, *copy = NULL;
+  int64_t sizes[LUC_MAX_DIMS], wide[LUC_MAX_DIMS], steps[LUC_MAX_DIMS];
+  luc_tensor *from = NULL, *tiled = NULL, *copy = NULL;
   luc_status status = LUC_OK;
-  int n = 1 + 2 * (last - first);
+  const bool own = is_expanded(t) && t->ndim + last - first <= LUC_MAX_DIMS;
+  int n = 0;
   memcpy(sizes, t->sizes, sizeof sizes);
-  for (int d = t->ndim - 1; d >= last; d--) step *= sizes[d];
-  for (int d = last - 1, at = n - 1; d >= first; step *= t->sizes[d--]) {
-    bool inmost = d == last - 1; /* together with all dimensions behind it */
-    wide[at] = inmost ? sizes[d] * step : sizes[d];
-    steps[at--] = inmost ? 1 : step;
-    wide[at] = times[d];
-    steps[at--] = 0;
-    bool over = __builtin_mul_overflow(sizes[d], times[d], &sizes[d]);
-    LUC_CHECK(ctx, !over, LUC_ERR_SHAPE, "repeat: sizes are too large");
+  if (own)
+    from = luc__retain(t);
+  else
+    LUC_GO(luc__to_contiguous(ctx, t, &from));
+  for (int d = 0; d < t->ndim; d++) {
+    const bool again = d >= first && d < last;
+    const int64_t step = own ? t->strides[d] : luc__product(t->ndim - d - 1, t->sizes + d + 1);
+    if (again) wide[n] = times[d], steps[n++] = 0;
+    if (own || again || n == 0)
+      wide[n] = t->sizes[d], steps[n++] = step;
+    else
+      wide[n - 1] *= t->sizes[d], steps[n - 1] = step;
+    bool over = again && __builtin_mul_overflow(sizes[d], times[d], &sizes[d]);
+    LUC_GO(over ? luc__fail(ctx, LUC_ERR_SHAPE, "repeat: sizes are too large") : LUC_OK);
   }
-  wide[0] = luc__product(first, sizes), steps[0] = step;
-  LUC_GO(luc__to_contiguous(ctx, t, &flat));
-  LUC_GO(luc__tensor_view(ctx, flat, n, wide, steps, flat->offset, &tiled));
+  LUC_GO(luc__tensor_view(ctx, from, n, wide, steps, from->offset, &tiled));
   LUC_GO(luc__duplicate(ctx, tiled, &copy));
   LUC_GO(luc__reshape(ctx, copy, t->ndim, sizes, out));
 done:
-  LUC_RELEASE(ctx, flat, tiled, copy);
+  LUC_RELEASE(ctx, from, tiled, copy);
   return status;
 }
 

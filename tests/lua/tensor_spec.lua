@@ -469,6 +469,25 @@ describe("Joining blocks of memory", function()
     local turned = x:transpose(2, 4):contiguous():transpose(2, 4)
     assert.is_true(lucerna.equal(want, turned:tile(times)))
   end)
+
+  it("repeats what is expanded, empty or of one column as its copy", function()
+    local x = lucerna.rand(3, 1, 4)
+    for _, t in ipairs { x:expand(3, 5, 4), x[1]:t():expand(2, 4, 70), x[1]:t(), x:select(3, 2),
+      lucerna.rand(1):expand(6), lucerna.rand(0, 3):t(), x:expand(2, 2, 2, 2, 3, 5, 4),
+      x:expand(2, 1, 2, 1, 1, 3, 3, 4) } do
+      for _, times in ipairs { { 2 }, { 2, 3 }, { 3, 1, 2 }, { 2, 1, 2, 1 }, { 2, 2, 1, 2, 2 } } do
+        local want, lead = t:contiguous(), math.max(#times - t:dim(), 0)
+        for _ = 1, lead do want = want:unsqueeze(1) end
+        for i = #times, 1, -1 do
+          local dim, copies = want:dim() - #times + i, {}
+          for k = 1, times[i] do copies[k] = want end
+          want = lucerna.cat(copies, dim)
+        end
+        assert.is_true(lucerna.equal(want, t:tile(times)))
+        assert.is_true(t:tile(times):is_contiguous())
+      end
+    end
+  end)
 end)
 
 describe("A sequence", function()
