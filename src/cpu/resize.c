@@ -186,10 +186,11 @@ void luc__taps_free(luc_context *ctx, luc_taps *taps) {
 
 /* ---- passes ---- */
 
-luc_status luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
-                         int64_t inner, const void *x, void *y) {
+luc_status luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps,
+                         const luc_taps *rows, int64_t outer, int64_t inner, const void *x,
+                         void *y) {
   const luc_resize_kernels *kernels = &luc__kernels(ctx)->resize[dtype];
-  luc_resize_job j = {.taps = taps, .inner = inner, .x = x, .y = y};
+  luc_resize_job j = {.taps = taps, .rows = rows, .inner = inner, .x = x, .y = y};
   const size_t bytes = inner == 1 && outer >= WORTH ? kernels->plan(taps, NULL) : 0;
   void *plan = NULL;
   if (bytes > 0) {

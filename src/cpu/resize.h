@@ -33,8 +33,10 @@ luc_status luc__taps_new(luc_context *ctx, luc_resampling kind, luc_dtype dtype,
 luc_status luc__taps_turn(luc_context *ctx, luc_dtype dtype, luc_taps *taps);
 void luc__taps_free(luc_context *ctx, luc_taps *taps);
 
-/* y [outer, out, inner] from x [outer, in, inner]; float32 and float64. */
-luc_status luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
-                         int64_t inner, const void *x, void *y);
+/* y [outer, out, inner] from x [outer, in, inner]; float32 and float64. rows, of the nearest kinds
+ * and where inner is 1: y's lines are those that they pick; NULL: all. */
+luc_status luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps,
+                         const luc_taps *rows, int64_t outer, int64_t inner, const void *x,
+                         void *y);
 
 #endif

@@ -1,6 +1,7 @@
 /* Passes of resampling, for float and double. */
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/resize_kernels.h"
 
 enum { LINES = 8 }; /* that go through a plan together */
@@ -11,6 +12,12 @@ enum { SHUFFLES = 1 };
 #else
 enum { SHUFFLES = 0 };
 #endif
+
+/* Where the i-th line comes from. */
+static int64_t line_of(const luc_resize_job *j, int64_t i) {
+  const luc_taps *r = j->rows;
+  return r ? i / r->out * r->in + r->at[i % r->out] : i;
+}
 
 #include "cpu/real_f32.inc"
 #include "cpu/resize.inc"

@@ -6,7 +6,7 @@
 
 /* A pass: y [outer, out, inner] from x [outer, in, inner]. */
 typedef struct luc_resize_job {
-  const luc_taps *taps;
+  const luc_taps *taps, *rows; /* rows: how the lines of x are picked; NULL: all of them are */
   int64_t inner;
   const void *plan; /* of lines of single elements; NULL: there is none */
   const void *x;

@@ -10,18 +10,19 @@
 
 /* ---- the rows: resize(input, size, scales, kind, align_corners) ---- */
 
-/* t's dimension d resampled by the tables. */
+/* t's dimension d resampled by the tables, and the one before it by rows. */
 static luc_status pass(luc_context *ctx, luc_tensor *t, int d, const luc_taps *taps,
-                       luc_tensor **out) {
+                       const luc_taps *rows, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, t->sizes, sizeof sizes);
   sizes[d] = taps->out;
+  if (rows) sizes[d - 1] = rows->out;
   const int64_t outer = luc__product(d, sizes),
                 inner = luc__product(t->ndim - d - 1, sizes + d + 1);
   luc_dtype dtype = t->dtype;
   LUC_TRY(luc__tensor_empty(ctx, dtype, t->ndim, sizes, out));
   if ((*out)->numel == 0) return LUC_OK;
-  return luc__resample(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
+  return luc__resample(ctx, dtype, taps, rows, outer, inner, t->data, (*out)->data);
 }
 
 /* in[d] is the size before, out[d] after resizing; args: scales, kind, align_corners. */
@@ -30,11 +31,12 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
                              luc_value *out) {
   luc_status status;
   luc_tensor *t = NULL, *next = NULL;
-  luc_taps taps = {.block = NULL};
+  luc_taps taps = {.block = NULL}, rows = taps;
   luc_dtype compute = luc__compute_dtype(input->dtype);
   const int64_t before = luc__product_of(spatial, back ? out_size : in), /* elements */
       after = luc__product_of(spatial, back ? in : out_size);
   const bool last = luc__channels_last(input, spatial);
+  const bool picks = !back && !last && after < before && args[1].as.i <= LUC_RESAMPLE_NEAREST_EXACT;
   LUC_GO(luc__dense_images(ctx, input, compute, last, &t));
   for (int k = 0; k < spatial; k++) { /* the last dimension, which takes longest, where few are */
     const int i = after < before ? k : spatial - 1 - k;
@@ -42,7 +44,11 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
     LUC_GO(luc__taps_new(ctx, (luc_resampling)args[1].as.i, compute, in[i], out_size[i], scale,
                          args[2].as.i != 0, &taps));
     if (back) LUC_GO(luc__taps_turn(ctx, compute, &taps));
-    status = pass(ctx, t, t->ndim - spatial + i - last, &taps, &next);
+    if (picks && i == spatial - 2) { /* no copies of rows: the next pass reads where they lie */
+      rows = taps, taps.block = NULL;
+      continue;
+    }
+    status = pass(ctx, t, t->ndim - spatial + i - last, &taps, rows.block ? &rows : NULL, &next);
     luc__taps_free(ctx, &taps);
     if (status != LUC_OK) goto done;
     luc_tensor_release(ctx, t);
@@ -53,6 +59,7 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
   status = luc__deliver(ctx, out, input->dtype, &t);
 done:
   luc__taps_free(ctx, &taps);
+  luc__taps_free(ctx, &rows);
   LUC_RELEASE(ctx, t, next);
   return status;
 }

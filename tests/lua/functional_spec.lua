@@ -527,7 +527,8 @@ describe("resizing:", function()
 
   -- The last dimension goes by shuffles of vectors, others by rows.
   it("columns are resized like rows, and gradients likewise", function()
-    for _, sizes in ipairs {{1, 5}, {7, 14}, {16, 33}, {31, 62}, {33, 16}, {40, 9}, {70, 71}} do
+    for _, sizes in ipairs {{1, 5}, {7, 14}, {16, 33}, {31, 62}, {33, 16}, {40, 9}, {70, 71},
+      {100, 31}, {200, 7}, {131, 50}} do
       for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
         local x = lucerna.randn(2, 3, 5, sizes[1], {dtype = dtype})
         local g = lucerna.randn(2, 3, 6, sizes[2], {dtype = dtype})
@@ -540,6 +541,28 @@ describe("resizing:", function()
           parity.close(y:detach(), z:detach():transpose(-1, -2), {atol = 1e-5, rtol = 1e-5})
           parity.close(a.grad, b.grad:transpose(-1, -2), {atol = 1e-5, rtol = 1e-5})
         end
+      end
+    end
+  end)
+
+  -- Of 16 columns of an output, up to 320 apart, those of as many as two vectors reach at once.
+  it("the nearest are picked from where they lie, however far apart", function()
+    local function picks(n, m)
+      local at = {}
+      for o = 1, m do at[o] = (o - 1) * n // m + 1 end
+      return lucerna.tensor(at)
+    end
+    for _, c in ipairs {{20, 4, 20, 19}, {7, 7, 71, 30}, {9, 12, 131, 16}, {6, 5, 641, 33}} do
+      for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+        local x = lucerna.randn(2, 3, 4, c[1], c[3], {dtype = dtype})
+        x[{1, 1, {}, {}, 1}] = 0 / 0
+        local rows, columns = picks(c[1], c[2]), picks(c[3], c[4])
+        local expected = x:index_select(-2, rows):index_select(-1, columns)
+        local got = F.interpolate(x:flatten(2, 3), {c[2], c[4]}):unflatten(2, {3, 4})
+        assert.is_true(lucerna.allclose(got, expected, {rtol = 0, atol = 0, equal_nan = true}))
+        expected = expected:index_select(3, lucerna.tensor {1, 3})
+        got = F.interpolate(x, {2, c[2], c[4]})
+        assert.is_true(lucerna.allclose(got, expected, {rtol = 0, atol = 0, equal_nan = true}))
       end
     end
   end)
