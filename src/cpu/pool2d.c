@@ -14,6 +14,7 @@ typedef struct job {
   const luc_pool2d_kernels *kernels;
   int64_t in, out, size; /* elements of a plane; bytes of an element */
   bool simple, lines;    /* simple: 2 × 2 windows side by side; lines: see kernels */
+  bool seamless;         /* all planes may be one long row */
   const char *x, *dy;
   char *to;
   int64_t *indices;
@@ -29,15 +30,30 @@ int64_t luc__pool_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t p
   return out;
 }
 
+/* Planes by a kernel that takes several. */
+static void run_lines(const job *j,
+                      void (*lines)(const luc_pool2d *, int64_t, const void *, void *),
+                      int64_t begin, int64_t end) {
+  luc_pool2d p = *j->p;
+  int64_t planes = end - begin;
+  if (j->seamless) {
+    p.in[1] *= planes, p.out[1] *= planes;
+    planes = 1;
+  }
+  lines(&p, planes, j->x + begin * j->in * j->size, j->to + begin * j->out * j->size);
+}
+
 static void max_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
+  if (j->lines) {
+    run_lines(j, j->kernels->max_lines, begin, end);
+    return;
+  }
   for (int64_t i = begin; i < end; i++) {
     const char *x = j->x + i * j->in * j->size;
     char *y = j->to + i * j->out * j->size;
     if (j->simple)
       j->kernels->max_2x2(j->p, x, y);
-    else if (j->lines)
-      j->kernels->max_lines(j->p, x, y);
     else
       j->kernels->max(j->p, x, y, j->indices ? j->indices + i * j->out : NULL);
   }
@@ -61,9 +77,12 @@ static void scatter_planes(void *arg, int64_t begin, int64_t end) {
 
 static void avg_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
+  if (!j->simple) {
+    run_lines(j, j->kernels->avg_lines, begin, end);
+    return;
+  }
   for (int64_t i = begin; i < end; i++)
-    (j->simple ? j->kernels->avg_2x2 : j->kernels->avg_lines)(j->p, j->x + i * j->in * j->size,
-                                                              j->to + i * j->out * j->size);
+    j->kernels->avg_2x2(j->p, j->x + i * j->in * j->size, j->to + i * j->out * j->size);
 }
 
 bool luc__pool_is_2x2(const luc_pool2d *p) {
@@ -78,6 +97,11 @@ static bool has_lines(const luc_pool2d *p) {
   return (p->kernel[1] - 1) * p->dilation[1] < LUC_POOL_WIDEST;
 }
 
+bool luc__pool_is_seamless(const luc_pool2d *p) {
+  return p->in[0] == 1 && p->out[0] == 1 && p->padding[1] == 0 &&
+         p->in[1] == p->out[1] * p->stride[1] && (p->kernel[1] - 1) * p->dilation[1] < p->stride[1];
+}
+
 /* work: elements met in a plane. */
 static void run(luc_context *ctx, luc_dtype dtype, int64_t planes, int64_t work, job *j,
                 luc_range_fn fn) {
@@ -90,6 +114,7 @@ static void run_windows(luc_context *ctx, job *j, luc_range_fn fn) {
   const luc_pool2d *p = j->p;
   j->in = p->in[0] * p->in[1];
   j->out = p->out[0] * p->out[1];
+  j->seamless = luc__pool_is_seamless(p);
   const int64_t met = j->out * p->kernel[0] * p->kernel[1];
   run(ctx, p->dtype, p->planes, j->simple ? j->in / 2 : luc__max64(met, j->in), j, fn);
 }
@@ -97,7 +122,7 @@ static void run_windows(luc_context *ctx, job *j, luc_range_fn fn) {
 void luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y,
                    int64_t *indices) {
   job j = {.p = p, .x = x, .to = y, .indices = indices, .simple = !indices && luc__pool_is_2x2(p)};
-  j.lines = !indices && has_lines(p) && p->out[1] > 1;
+  j.lines = !indices && !j.simple && has_lines(p) && p->out[1] > 1;
   run_windows(ctx, &j, max_planes);
 }
 

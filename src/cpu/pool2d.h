@@ -29,8 +29,11 @@ enum { LUC_POOL_WIDEST = 512 };
 void luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y, int64_t *indices);
 /* Are these windows of 2 × 2 side by side? */
 bool luc__pool_is_2x2(const luc_pool2d *p);
-/* dx from dy, for such windows: to look for their maxima again takes less than to have kept where
- * they are. */
+/* Are planes single rows that windows fill? Then no window of the one long row that they are
+ * together reaches from a plane into the next. */
+bool luc__pool_is_seamless(const luc_pool2d *p);
+/* dx from dy, for windows of 2 × 2: to look for their maxima again takes less than to have kept
+ * where they are. */
 void luc__max_pool_2x2_backward(luc_context *ctx, const luc_pool2d *p, const void *dy,
                                 const void *x, void *dx);
 void luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y);

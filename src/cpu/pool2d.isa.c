@@ -54,6 +54,14 @@ static window inner_windows(const luc_pool2d *p) {
  * worth it. */
 enum { LINE = 2 * LUC_POOL_WIDEST, ROW_BLOCK = 64, FEW = 4 };
 
+/* Strides whose elements are picked from whole vectors, where each lane has a mask; and all those
+ * that read whole vectors. */
+#if defined(__AVX512F__)
+enum { PICKED = 12, WHOLE = PICKED };
+#else
+enum { PICKED = 0, WHOLE = 4 };
+#endif
+
 /* The columns that n windows span. */
 static int64_t covered(const luc_pool2d *p, int64_t n) {
   return (n - 1) * p->stride[1] + (p->kernel[1] - 1) * p->dilation[1] + 1;

@@ -1,4 +1,4 @@
-/* What pool2d.isa.c offers to pool2d.c: one plane at a time. */
+/* What pool2d.isa.c offers to pool2d.c: one plane at a time, or some. */
 #ifndef LUC_POOL2D_KERNELS_H
 #define LUC_POOL2D_KERNELS_H
 
@@ -18,14 +18,14 @@ typedef struct luc_pool2d_kernels {
   void (*max_2x2)(const luc_pool2d *p, const void *x, void *y);
   void (*avg_2x2)(const luc_pool2d *p, const void *x, void *y);
   /* Without indices, of windows that span at most LUC_POOL_WIDEST columns. */
-  void (*max_lines)(const luc_pool2d *p, const void *x, void *y);
+  void (*max_lines)(const luc_pool2d *p, int64_t planes, const void *x, void *y);
   /* Writes all of dx. */
   void (*max_2x2_backward)(const luc_pool2d *p, const void *dy, const void *x, void *dx);
   /* dx[places[i]] += dy[i], of planes of n such sums and of `cells` of dx each. */
   void (*scatter)(int64_t planes, int64_t n, int64_t cells, const void *dy, const int64_t *places,
                   void *dx);
   /* Of windows that max_lines takes. */
-  void (*avg_lines)(const luc_pool2d *p, const void *x, void *y);
+  void (*avg_lines)(const luc_pool2d *p, int64_t planes, const void *x, void *y);
   /* Row r of windows.h's: most = the larger of it and most, in rows which it came from (int32, or
    * int64 for doubles). Row 0 comes first. Whole vectors are written. */
   void (*max_row)(const void *row, int64_t n, int64_t r, void *most, void *rows);

@@ -76,7 +76,7 @@ static bool is_whole(const luc_pool2d *p) {
 static bool by_windows(const luc_pool2d *p, const luc_tensor *input, int spatial, bool places) {
   return luc__channels_last(input, spatial) ||
          (luc__windows_are_tiny(p->planes, p->in[1], p->in[0] * p->in[1], p->out[0] * p->out[1]) &&
-          (places || !luc__pool_is_2x2(p)));
+          (places || !(luc__pool_is_2x2(p) || luc__pool_is_seamless(p))));
 }
 
 static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, luc_value *out) {

@@ -591,6 +591,29 @@ describe("resizing:", function()
   end)
 end)
 
+describe("windows of a row:", function()
+  -- Strides to 12 pick from whole vectors, wider ones gather; rows that windows fill are one.
+  it("are pooled at any stride, whether or not they fill their row", function()
+    for _, c in ipairs {{2, 2, 20}, {2, 2, 50}, {3, 3, 100}, {1, 3, 99}, {5, 5, 500}, {5, 5, 36},
+      {4, 5, 35}, {7, 7, 700}, {3, 8, 203}, {12, 12, 384}, {9, 11, 400}, {2, 13, 390}, {3, 20, 97},
+      {9, 2, 64}, {2, 1, 700}} do
+      local kernel, stride, n = c[1], c[2], c[3]
+      for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+        local x = lucerna.randn(5, 4, n, {dtype = dtype})
+        x[{2, 3, n}], x[{2, 4, 1}], x[{5, 4, n // 2}] = 0 / 0, -math.huge, 0 / 0
+        local windows = x:unfold(-1, kernel, stride)
+        local equal = {rtol = 0, atol = 0, equal_nan = true}
+        local most, places = F.max_pool1d(x, kernel, stride, {return_indices = true})
+        assert.is_true(lucerna.allclose(F.max_pool1d(x, kernel, stride), windows:amax(-1), equal))
+        assert.is_true(lucerna.allclose(most, windows:amax(-1), equal))
+        assert.is_true(lucerna.allclose(x:gather(-1, places), most, equal))
+        parity.close(F.avg_pool1d(x, kernel, stride):nan_to_num(99, {neginf = -99}),
+          windows:mean(-1):nan_to_num(99, {neginf = -99}), {atol = 1e-5, rtol = 1e-5})
+      end
+    end
+  end)
+end)
+
 describe("windows of any kind:", function()
   -- The largest of a window's elements, each of which is a plane of strided ones.
   local function expected(x, kernel, stride, dilation)
