@@ -12,7 +12,7 @@
 typedef luc_pair pair;
 
 /* a pair has as many numbers */
-enum { PAIR = 2, SMALL = 64, FEW = 32, SOME = 128, LONG = 2000 };
+enum { PAIR = 2, SMALL = 64, FEW = 32, SOME = 128, LONG = 2000, VAST = 1 << 18 };
 enum { GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
 
 static uint64_t nan_key(luc_dtype dtype) {
@@ -294,18 +294,19 @@ static const pair *select_ranks(const sort_lines *s, int64_t first, int64_t a, i
  * one of the rest is dropped; spare: room for twice as many. */
 static uint64_t rank_key(const sort_lines *s, const uint64_t *keys, uint64_t *spare, int64_t n,
                          int64_t rank, int64_t *nth) {
-  enum { TRIES = 3 };
+  enum { TRIES = 15, MANY = 4096 };
   uint64_t chance = 1, *other = spare + n;
   for (;;) {
+    const int64_t tries = n < MANY ? 3 : TRIES;
     uint64_t some[TRIES];
-    for (int64_t i = 0; i < TRIES; i++) { /* whatever the order, and always the same */
+    for (int64_t i = 0; i < tries; i++) { /* whatever the order, and always the same */
       int64_t k = i;
       chance = chance * 6364136223846793005u + 1442695040888963407u; /* Knuth's generator */
       const uint64_t key = keys[(int64_t)(chance >> 33) % n];
       for (; k > 0 && some[k - 1] > key; k--) some[k] = some[k - 1];
       some[k] = key;
     }
-    const uint64_t key = some[rank * TRIES / n];
+    const uint64_t key = some[rank * tries / n];
     int64_t equal, below = s->kernels->count(keys, n, key, &equal);
     *nth = rank - below;
     if (rank >= below && rank < below + equal) return key;
@@ -319,13 +320,19 @@ static uint64_t rank_key(const sort_lines *s, const uint64_t *keys, uint64_t *sp
   }
 }
 
+/* Is a sample worth its price? Where vectors drop what is not wanted, only of lines that leave the
+ * cache. */
+static bool is_sampled(const sort_lines *s) {
+  return s->job->n >= (s->kernels->rank ? VAST : LONG);
+}
+
 /* The one of a rank. */
 static const pair *select_rank(const sort_lines *s, int64_t first, int64_t rank, pair *p) {
   const int64_t n = s->job->n;
   uint64_t *keys = &p->key, *spare = keys + n, strip[STRIP], low = 0, high = UINT64_MAX;
   int64_t below = 0, kept = 0, nth;
-  if (n >= LONG) expect(s, first, rank, rank + 1, p, &low, &high);
-  for (int64_t i = 0, m; n >= LONG && i < n; i += m) {
+  if (is_sampled(s)) expect(s, first, rank, rank + 1, p, &low, &high);
+  for (int64_t i = 0, m; is_sampled(s) && i < n; i += m) {
     m = luc__min64(n - i, STRIP);
     line_keys(s, first, i, m, strip);
     for (int64_t k = 0; k < m; k++) {
@@ -434,7 +441,7 @@ static const int64_t *pick(const sort_lines *s, int64_t first, pair *p, int64_t 
   }
   if (job->pick == LUC_PICK_MODE) return sort_line(s, first, p, step);
   if (s->kept == 1) return &select_rank(s, first, a, p)->at;
-  if (n >= LONG && s->kept <= n / 4) {
+  if (is_sampled(s) && s->kept <= n / 4) {
     const pair *found = select_ranks(s, first, a, a + s->kept, p);
     if (found) return &found->at;
   }

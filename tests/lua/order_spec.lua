@@ -237,6 +237,28 @@ describe("a long line", function()
       end
     end
   end)
+
+  -- Where vectors drop what is not wanted, lines are sampled from 2^18 elements on only.
+  it("finds ranks and the first ones of long lines of any type", function()
+    lucerna.manual_seed(7)
+    for _, n in ipairs { 4096, 10001, 262144 } do
+      for _, name in ipairs { "float32", "float64", "int64" } do
+        local x = (lucerna.randn(n):double() * 1e4):to(lucerna[name])
+        local rising, falling = x:sort(), x:sort(-1, true)
+        for _, k in ipairs { 1, n // 3, n } do
+          local value, at = x:kthvalue(k)
+          assert.is_true(value:equal(rising[k]), name .. n)
+          assert.is_true(value:equal(x[at:item()]), name .. n)
+        end
+        assert.is_true(x:median():equal(rising[(n + 1) // 2]), name .. n)
+        for _, k in ipairs { 40, n // 10 } do
+          local values, at = x:topk(k)
+          assert.is_true(values:equal(falling[{ { 1, k } }]), name .. n)
+          assert.is_true(values:equal(x:index_select(1, at)), name .. n)
+        end
+      end
+    end
+  end)
 end)
 
 describe("integers about zero", function()
