@@ -93,10 +93,22 @@ luc_status luc__max_pool_by_windows(luc_context *ctx, bool with_indices, luc_val
 
 LUC_RUN_BY(max_pool_windows, luc__max_pool_by_windows, true)
 
+/* Windows that fill a row are sliding ones. */
+static luc_status slide_rows(luc_context *ctx, const luc_windows *w, luc_tensor *input,
+                             luc_value *out) {
+  int64_t none = 0, one = 1, kernel = w->in[2] / w->out[2];
+  const luc_value size = luc_v_ints(&kernel, 1);
+  luc_value args[] = {luc_v_tensor(input), size, size, luc_v_ints(&none, 1), luc_v_ints(&one, 1),
+                      luc_v_bool(false)};
+  return luc__run_max_pool_indices(ctx, args, out);
+}
+
 /* (input, output_size) */
 luc_status luc__run_adaptive_max_pool(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_windows w = windows_of(args[0].as.tensor, args[1].n);
   fill_three(&args[1], 1, w.out);
+  if (args[1].n == 1 && w.out[2] > 1 && w.in[2] % w.out[2] == 0)
+    return slide_rows(ctx, &w, args[0].as.tensor, out);
   if (luc__product(3, w.out) == 1) { /* a whole plane is one row */
     w.in[2] *= w.in[0] * w.in[1];
     w.in[0] = w.in[1] = 1;

@@ -607,6 +607,10 @@ describe("windows of a row:", function()
         assert.is_true(lucerna.allclose(F.max_pool1d(x, kernel, stride), windows:amax(-1), equal))
         assert.is_true(lucerna.allclose(most, windows:amax(-1), equal))
         assert.is_true(lucerna.allclose(x:gather(-1, places), most, equal))
+        if kernel == stride and n % stride == 0 then
+          local y, at = F.adaptive_max_pool1d(x, n // stride, {return_indices = true})
+          assert.is_true(lucerna.allclose(y, most, equal) and at:equal(places))
+        end
         parity.close(F.avg_pool1d(x, kernel, stride):nan_to_num(99, {neginf = -99}),
           windows:mean(-1):nan_to_num(99, {neginf = -99}), {atol = 1e-5, rtol = 1e-5})
       end
