@@ -117,9 +117,10 @@ luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   int64_t rows = job->per_row ? job->n / job->per_row : 1, bounds = rows * job->m;
   size_t bytes = luc__mul_size((size_t)bounds + 1, sizeof(uint64_t));
   search s = {job, luc__kernels(ctx)->sort, NULL, false};
+  const int64_t worth = luc__dtype_size(job->dtype) < 8 ? 2 : 4; /* shorter ones widen each time */
   int64_t steps = 1;
   for (int64_t left = job->m; left > 1; left /= 2) steps++;
-  if (job->n * steps < 4 * bounds) {
+  if (job->n * steps < worth * bounds) {
     luc__parallel_for(ctx, job->n, GRAIN / steps, search_few, &s);
     return LUC_OK;
   }
