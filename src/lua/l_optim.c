@@ -148,22 +148,26 @@ static void own_value(lua_State *L) {
 }
 
 /* optimizer_fields(t, own, into, but) -> a copy of t with values of its own, without the keys of
- * `but`: in a table, or in a new one with room for so many fields */
+ * `but`, if given: in a table, or in a new one with room for so many fields */
 static int optimizer_fields(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  luaL_checktype(L, 4, LUA_TTABLE);
+  lua_settop(L, 4);
+  const bool all = lua_isnil(L, 4);
+  if (!all) luaL_checktype(L, 4, LUA_TTABLE);
   if (lua_type(L, 3) != LUA_TTABLE) {
     lua_createtable(L, 0, (int)luaL_checkinteger(L, 3));
     lua_replace(L, 3);
   }
-  for (lua_pushnil(L); lua_next(L, 1);) {
-    lua_pushvalue(L, -2);
-    bool taken = lua_rawget(L, 4) == LUA_TNIL;
-    lua_pop(L, taken ? 1 : 2);
-    if (!taken) continue;
+  for (lua_pushnil(L); lua_next(L, 1); lua_settop(L, 5)) {
+    lua_pushvalue(L, 5);
+    if (!all) {
+      bool taken = lua_rawget(L, 4) == LUA_TNIL;
+      lua_settop(L, 6);
+      if (!taken) continue;
+      lua_pushvalue(L, 5);
+    }
+    lua_pushvalue(L, 6);
     own_value(L);
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
     lua_rawset(L, 3);
   }
   lua_settop(L, 3);
@@ -323,10 +327,10 @@ static int optimizer_add_group(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   luaL_checktype(L, 2, LUA_TTABLE);
   int n = (int)lua_rawlen(L, 2), group;
-  luc_tensor **params = read_params(L, box, 2, n);
   group_options options;
   lua_pushvalue(L, 3);
   read_options(L, box, &options);
+  luc_tensor **params = read_params(L, box, 2, n);
   luc_l_check(L, box->st,
               luc__optimizer_add_group(box->st->ctx, box->o, params, n, options.v, &group));
   lua_pushinteger(L, group + 1);

@@ -165,6 +165,14 @@ describe("an optimizer", function()
       assert.are.equal(0.25, o:state_dict().param_groups[1].lr)
     end
     assert.are.equal(0.5, lr:item())
+    local options = {lr = lr, momentum = 0.25}
+    for _, o in ipairs {optim.SGD({p}, lr, 0.25), optim.SGD({p}, lr, {momentum = 0.25}),
+        optim.SGD({p}, options), optim.SGD {params = {p}, lr = lr, momentum = 0.25}} do
+      assert.are.equal(lr, o.defaults.lr)
+      assert.are.equal(0.5, o.param_groups[1].lr:item())
+      assert.are.equal(0.25, o.param_groups[1].momentum)
+    end
+    assert.are.equal(lr, options.lr)
     local o = optim.SGD({p}, lr)
     o:step()
     assert.are.equal(0.5, p:item())

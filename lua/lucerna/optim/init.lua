@@ -71,21 +71,33 @@ end
 
 function VIEW:__pairs() return next_state, self end
 
--- Where a constructor's arguments give lr as a tensor, a number takes its place; returns it.
-local function take_tensor(rest)
-  local last = rest[rest.n]
-  local options = type(last) == "table" and getmetatable(last) == nil and last
-  local lr = options and options.lr or rest[1]
-  if not lucerna.is_tensor(lr) then return nil end
-  local number = Optimizer._number(lr)
+-- The arguments with `number` as lr, in a packed table.
+local function with_rate(number, options, ...)
+  local rest = table.pack(...)
   if not options or options.lr == nil then
     rest[1] = number
-  else
-    rest[rest.n] = {}
-    for name, value in pairs(options) do rest[rest.n][name] = value end
-    rest[rest.n].lr = number
+    return rest
   end
-  return lr
+  local copy = {}
+  for name, value in pairs(options) do copy[name] = value end
+  copy.lr = number
+  rest[rest.n] = copy
+  return rest
+end
+
+-- What an optimizer asks of the core: its defaults, of the arguments that follow params. A tensor
+-- as lr stays one: a number stands for it until the others are read.
+local function defaults_of(made, ...)
+  local n = select("#", ...)
+  if n == 0 then return core._optimizer_options(made) end
+  local last = select(n, ...)
+  local options = type(last) == "table" and getmetatable(last) == nil and last
+  local lr = options and options.lr or ...
+  if not lucerna.is_tensor(lr) then return core._optimizer_options(made, ...) end
+  local rest = with_rate(Optimizer._number(lr), options, ...)
+  local defaults, names = core._optimizer_options(made, table.unpack(rest, 1, rest.n))
+  defaults.lr = lr
+  return defaults, names
 end
 
 -- optim.SGD(params, lr, …, {options}), or all by name in a table; params may be a list of groups.
@@ -93,23 +105,21 @@ local function fused(kind)
   local made = class(kind, Fused)
   local schema = core._optimizer_schema(core._optimizer_new(kind))
   made._schema = schema:gsub("%(", "(Any params, ", 1) -- for help()
-  function made:__init(params, ...)
-    local rest = table.pack(...)
-    if rest.n == 0 and type(params) == "table" and getmetatable(params) == nil
+  local function init(self, params, ...)
+    if select("#", ...) == 0 and type(params) == "table" and getmetatable(params) == nil
       and params[1] == nil and params.params ~= nil then
       local options = {}
       for name, value in pairs(params) do
         if name ~= "params" then options[name] = value end
       end
-      rest, params = {n = 1, options}, params.params
+      return init(self, params.params, options)
     end
-    self._core = core._optimizer_new(kind)
-    self.state = setmetatable({[OWNER] = self, [CORE] = self._core}, VIEW)
-    local tensor = rest.n > 0 and take_tensor(rest) or nil
-    local defaults, names = core._optimizer_options(self._core, table.unpack(rest, 1, rest.n))
-    defaults.lr = tensor or defaults.lr
+    local made_core = core._optimizer_new(kind)
+    self._core, self.state = made_core, setmetatable({[OWNER] = self, [CORE] = made_core}, VIEW)
+    local defaults, names = defaults_of(made_core, ...)
     Optimizer.__init(self, params, defaults, names)
   end
+  made.__init = init
   return made
 end
 

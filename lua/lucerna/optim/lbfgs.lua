@@ -45,11 +45,11 @@ function LBFGS:__init(...)
   end
 end
 
-function LBFGS:_add(list)
+function LBFGS:_add(list, options)
   if #self.param_groups > 0 then
     fail("LBFGS doesn't support per-parameter options (parameter groups)")
   end
-  return Optimizer._add(self, list)
+  return Optimizer._add(self, list, options)
 end
 
 function LBFGS:_shapes()

@@ -60,8 +60,8 @@ function Muon:__init(...)
   Optimizer.__init(self, params, defaults, NAMES)
 end
 
-function Muon:_add(list)
-  local at = Optimizer._add(self, list)
+function Muon:_add(list, options)
+  local at = Optimizer._add(self, list, options)
   for _, p in ipairs(list) do
     if p:dim() ~= 2 then
       fail("Muon only supports 2D parameters whereas we found a parameter with size: %s",

@@ -13,7 +13,7 @@ local shape_text = require "lucerna.shape_text"
 local module = {}
 
 local fields, ROOM = core._optimizer_fields, 14 -- fields that most groups have, at most
-local NOTHING, PARAMS = {}, {params = true}
+local NOTHING, PARAMS, none = {}, {params = true}, core.none
 
 local fail = core._fail
 
@@ -210,19 +210,20 @@ end
 -- {name, "boolean"}.
 function Optimizer._check_limits(who, limits, group)
   for _, limit in ipairs(limits) do
-    local name, low, high, message = table.unpack(limit)
-    local value = Optimizer._number(group[name])
+    local name, low = limit[1], limit[2]
     local wanted = low == "boolean" and low or "number"
+    local value = group[name]
+    if type(value) ~= wanted then value = Optimizer._number(value) end
     if type(value) ~= wanted then
       fail("%s: %s must be a %s (got %s)", who, name, wanted, type(value))
-    elseif message and
-      not (value >= (low or -math.huge) and value <= (high or math.huge)) then
-      fail("%s: " .. message, who, value)
+    elseif limit[4] and
+      not (value >= (low or -math.huge) and value <= (limit[3] or math.huge)) then
+      fail("%s: " .. limit[4], who, value)
     end
   end
 end
 
--- What a class asks of its defaults, and of each group; the core does it for fused ones.
+-- What a class asks of its defaults, and of each group.
 function Optimizer:_check_options() end
 
 --- params: tensors, as an iterator or array; or a list of groups {params = …, lr = …, …}.
@@ -231,8 +232,8 @@ function Optimizer:__init(params, defaults, names)
   if type(defaults) ~= "table" then
     fail("%s: defaults: expected a table of options (got %s)", self.__name, type(defaults))
   end
-  self:_check_options(defaults)
-  self.param_groups, self.defaults = {}, defaults
+  if not self._core then self:_check_options(defaults) end -- the core has made its own
+  self.param_groups, self.defaults = {nil}, defaults
   self._options = names -- in the schema's order, with those that are None
   self._hooks = NO_HOOKS
   self.state = self.state or setmetatable({}, NEW_STATE)
@@ -251,8 +252,10 @@ end
 -- Groups' parameters may be exchanged: the core takes them over.
 function Optimizer:_take_params() end
 
--- What every optimizer asks of its parameters; the core does it for fused ones.
-function Optimizer:_add(list)
+-- What every optimizer asks of its groups, and the place of the new one; the core does it for fused
+-- ones.
+function Optimizer:_add(list, options)
+  self:_check_options(options)
   if not self.param_groups[1] and core._optimizer_fits(list) then return 1 end
   local seen = {}
   for _, group in ipairs(self.param_groups) do
@@ -293,7 +296,7 @@ function Optimizer:add_param_group(group)
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
   end
-  local added = fields(self.defaults, own, ROOM, NOTHING)
+  local added = fields(self.defaults, own, ROOM)
   for name, value in pairs(group) do
     if type(name) ~= "string" then
       fail("%s: param_group: an option has a name (got %s %s)", self.__name, type(name), name)
@@ -311,7 +314,6 @@ function Optimizer:add_param_group(group)
   if added.foreach and added.fused then
     fail("%s: `fused` and `foreach` cannot be `True` together.", self.__name)
   end
-  self:_check_options(added)
   self.param_groups[self:_add(added.params, added)] = added
 end
 
@@ -442,8 +444,9 @@ function Optimizer:state_dict()
   local dict, id = {state = self:_get_states(), param_groups = {}}, 0
   for g, group in ipairs(self.param_groups) do
     local saved = fields(group, saved_value, ROOM, PARAMS)
-    for _, name in ipairs(self._options or NOTHING) do
-      if saved[name] == nil then saved[name] = core.none end
+    local names = self._options or NOTHING
+    for k = 1, #names do
+      if saved[names[k]] == nil then saved[names[k]] = none end
     end
     saved.params = core._optimizer_ids(group.params, id)
     id = id + #saved.params
@@ -489,7 +492,7 @@ end
 -- The group that takes another's place: its options are the saved ones; those that were not saved
 -- are as at the beginning.
 local function loaded_group(self, group, saved)
-  local made = fields(self.defaults, own, ROOM, NOTHING)
+  local made = fields(self.defaults, own, ROOM)
   for name, value in pairs(fields(saved, saved_value, ROOM, PARAMS)) do
     if value == core.none then value = nil end
     made[name] = value
