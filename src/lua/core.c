@@ -123,6 +123,7 @@ static void open_parts(lua_State *L, luc_l_state *st) {
   luc_l_get(L, st, LUC_L_CORE);
   luc_l_open_optim(L, st);
   luc_l_open_io(L, st);
+  luc_l_open_named(L, st);
   lua_pop(L, 1);
   luc_l_open_fields(L, st);
   luc_l_open_modules(L, st);

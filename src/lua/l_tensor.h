@@ -146,5 +146,6 @@ void luc_l_open_fields(lua_State *L, luc_l_state *st); /* x.shape, x[…]: last,
 void luc_l_open_io(lua_State *L, luc_l_state *st);     /* files */
 void luc_l_open_checkpoint(lua_State *L);              /* … of PyTorch */
 void luc_l_open_optim(lua_State *L, luc_l_state *st);  /* optimizers */
+void luc_l_open_named(lua_State *L, luc_l_state *st);  /* arguments of Lua's functions */
 
 #endif

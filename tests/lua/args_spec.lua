@@ -292,3 +292,47 @@ describe("overloads", function()
     assert.same({ 1, 3 }, lucerna.arange({ start = 1, ["end"] = 5, step = 2 }):tolist())
   end)
 end)
+
+describe("arguments of functions written in Lua", function()
+  local arguments, none = require "lucerna.arguments", lucerna.none
+  local NAMES = { "size", "stride", "pad" }
+
+  local function values(...)
+    local v = table.pack(arguments("f", NAMES, ...))
+    return { v[1] or "-", v[2] or "-", v[3] or "-" }
+  end
+
+  it("are given back in the order of their names", function()
+    assert.same({ "-", "-", "-" }, values())
+    assert.same({ 1, "-", "-" }, values(1))
+    assert.same({ 1, 2, 3 }, values(1, 2, 3))
+    assert.same({ 1, "-", 3 }, values { pad = 3, size = 1 })
+    assert.same({ 1, "-", 3 }, values(1, { pad = 3 }))
+    assert.same({ "-", 2, 3 }, values(nil, 2, { pad = 3 }))
+    assert.same({ "-", 2, "-" }, values(none, 2, { pad = none }))
+    assert.equal(false, (select(2, arguments("f", NAMES, 1, { stride = false }))))
+  end)
+
+  it("may be arrays, empty tables and objects", function()
+    local array, empty, object = { 1, pad = 2 }, {}, setmetatable({ pad = 3 }, {})
+    for _, value in ipairs { array, empty, object } do
+      assert.equal(value, (arguments("f", NAMES, value)))
+      assert.equal(value, (select(2, arguments("f", NAMES, 1, value))))
+    end
+    assert.is_nil((arguments("f", {})))
+  end)
+
+  it("are refused with the function's name and the closest one", function()
+    parity.refused(": f: expected at most 3 arguments %(got 4%)$", values, 1, 2, 3, 4)
+    parity.refused(": f: expected at most 0 arguments %(got 1%)$", arguments, "f", {}, 1)
+    parity.refused(": f: unknown argument 'strid' %(did you mean 'stride'%?%)$", values,
+      { strid = 1 })
+    parity.refused(": f: unknown argument 'colour'$", values, 1, { colour = 1 })
+    local mixed = { pad = 1, [true] = 2 } -- begins with either key
+    if next(mixed) == "pad" then
+      parity.refused(": f: unknown argument 'true'$", values, mixed)
+    end
+    parity.refused(": f: argument 'size' is given twice$", values, 1, { size = 2 })
+    parity.refused(": f: argument 'size' is given twice$", values, none, { size = 2 })
+  end)
+end)
