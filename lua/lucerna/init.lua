@@ -211,11 +211,16 @@ local INTEGERS = {
   uint16 = { 16, 0, 65535 }, uint32 = { 32, 0, 4294967295 }, uint64 = { 64, 0, 2.0 ^ 64 },
 }
 
+local INTEGER_INFO = {} -- by dtype
+
 --- iinfo(dtype): bits, min and max of an integer dtype.
 function lucerna.iinfo(dtype)
-  local known = INTEGERS[tostring(dtype)]
-  if not known then core._fail("iinfo: needs an integer dtype (got %s)", dtype) end
-  return { bits = known[1], min = known[2], max = known[3], dtype = tostring(dtype) }
+  if INTEGER_INFO[dtype] then return INTEGER_INFO[dtype] end
+  local name = tostring(dtype)
+  local known = INTEGERS[name]
+  if not known then core._fail("iinfo: needs an integer dtype (got %s)", name) end
+  INTEGER_INFO[dtype] = { bits = known[1], min = known[2], max = known[3], dtype = name }
+  return INTEGER_INFO[dtype]
 end
 
 return lucerna
