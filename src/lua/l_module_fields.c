@@ -186,11 +186,15 @@ static int read_named(lua_State *L, luc_l_peer *peer) {
   return cached(L);
 }
 
+static bool is_sequence(const luc_l_peer *peer) {
+  return (peer->m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
+}
+
 /* What neither the peer's table (at 3) nor the classes have. */
 static int read_missing(lua_State *L, luc_l_peer *peer) {
   int type = lua_type(L, 2);
   if (type == LUA_TSTRING) return read_named(L, peer);
-  bool sequence = (peer->m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
+  bool sequence = is_sequence(peer);
   if (type == LUA_TNUMBER && sequence && to_position(L, 2)) return read_position(L, peer);
   if (type == LUA_TTABLE && sequence) return call_helper(L, peer, "slice", 2);
   return 0;
@@ -231,9 +235,14 @@ int luc_l_module_index(lua_State *L) {
   }
   if (type != LUA_TNIL) return 1;
   bool alive = peer->m && peer->nn->st->ctx;
-  if (alive && lua_type(L, 2) == LUA_TSTRING && push_argument(L, peer)) return 1;
-  lua_pushvalue(L, 2);
-  type = lua_gettable(L, lua_upvalueindex(2));
+  int key = lua_type(L, 2);
+  if (alive && key == LUA_TSTRING && push_argument(L, peer)) return 1;
+  if (alive && key == LUA_TNUMBER && is_sequence(peer)) {
+    type = LUA_TNIL; /* what its classes have stands under names */
+  } else {
+    lua_pushvalue(L, 2);
+    type = lua_gettable(L, lua_upvalueindex(2));
+  }
   if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */
     lua_settop(L, 2);
     return luc_l_read_property(L, peer);

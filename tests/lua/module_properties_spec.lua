@@ -93,6 +93,16 @@ describe("a property", function()
     assert.is_nil(nn.Linear(2, 4).scale)
   end)
 
+  it("asks it past the end of a list too", function()
+    local List = nn.class("List", nn.Sequential)
+    function List:__index(i) return type(i) == "number" and i * 10 or nil end
+    List.last = "the class's"
+    local list = List(nn.ReLU(), nn.Tanh())
+    assert.equal("Tanh", list[2]:_get_name())
+    assert.same({30, 15.0, "the class's"}, {list[3], list[1.5], list.last})
+    assert.is_nil(list.first)
+  end)
+
   it("leaves what nobody has to the class's __index", function()
     local Wrapper = nn.class("Wrapper")
     function Wrapper:__init(inner) self.inner = inner end
