@@ -458,63 +458,45 @@ static bool is_scalar(const optimizer_box *box, const luc_tensor *t, double numb
   return luc__load_scalar(t->data, dtype).as.f == (dtype == LUC_FLOAT64 ? number : (float)number);
 }
 
-/* Pushes field i of a state: its name, from the list at `names` if that is not 0. */
-static void push_field(lua_State *L, int names, int i, const char *name) {
-  if (names)
-    lua_rawgeti(L, names, i + 1);
-  else
-    lua_pushstring(L, name);
-}
-
-/* The tensor that the state on top has under its field i; a new state, without names, has none. */
+/* The tensor that the state on top has under field i of the list at `names`. */
 static luc_tensor *known_tensor(lua_State *L, int names, int i) {
-  if (!names) return NULL;
-  lua_rawgeti(L, names, i + 1);
+  lua_rawgeti(L, names, i);
   lua_rawget(L, -2);
   luc_tensor *t = luc_l_totensor(L, -1);
   lua_pop(L, 1);
   return t;
 }
 
-static void write_scalar(lua_State *L, optimizer_box *box, int names, int i, const char *name,
-                         double number) {
+static void write_scalar(lua_State *L, optimizer_box *box, int names, int i, double number) {
   if (is_scalar(box, known_tensor(L, names, i), number)) return;
-  push_field(L, names, i, name);
+  lua_rawgeti(L, names, i);
   push_scalar(L, box, number);
   lua_rawset(L, -3);
 }
 
 /* Writes a parameter's state into the table on top, where it is not there yet. names: a list of its
- * fields' names, or 0 for a new table. */
+ * fields' names. */
 static void write_state(lua_State *L, optimizer_box *box, int group, int param, int names) {
   const luc_optimizer *o = box->o;
-  const char *name;
-  int i = 0;
-  for (int s = 0; (name = luc_optimizer_state_name(o, s)); s++, i++) {
+  int i = 1;
+  for (int s = 0; luc_optimizer_state_name(o, s); s++, i++) {
     luc_tensor *t = luc_optimizer_state(o, group, param, s);
-    if (names && known_tensor(L, names, i) == t) continue;
-    push_field(L, names, i, name);
+    if (known_tensor(L, names, i) == t) continue;
+    lua_rawgeti(L, names, i);
     luc_l_pushtensor(L, box->st, t);
     lua_rawset(L, -3);
   }
   if (!luc_optimizer_state(o, group, param, 0)) return;
-  for (int s = 0; (name = luc_optimizer_scalar_name(o, s)); s++, i++)
-    write_scalar(L, box, names, i, name, luc_optimizer_scalar(o, group, param, s));
+  for (int s = 0; luc_optimizer_scalar_name(o, s); s++, i++)
+    write_scalar(L, box, names, i, luc_optimizer_scalar(o, group, param, s));
   const int64_t steps = luc_optimizer_steps(o, group, param);
   if (o->kind->counts == LUC_COUNTS_INTEGER) {
-    push_field(L, names, i, "step");
+    lua_rawgeti(L, names, i);
     lua_pushinteger(L, steps);
     lua_rawset(L, -3);
   } else if (o->kind->counts) {
-    write_scalar(L, box, names, i, "step", (double)steps);
+    write_scalar(L, box, names, i, (double)steps);
   }
-}
-
-static bool push_state(lua_State *L, optimizer_box *box, int group, int param) {
-  if (!has_state(box->o, group, param)) return false;
-  lua_createtable(L, 0, 4);
-  write_state(L, box, group, param, 0);
-  return true;
 }
 
 /* Pushes a table for the states that the optimizer at 1 keeps: it begins with the names of their
@@ -531,8 +513,10 @@ static void new_kept(lua_State *L, const luc_optimizer *o) {
     lua_pushstring(L, name);
     lua_rawseti(L, -2, ++n);
   }
-  lua_pushliteral(L, "step");
-  lua_rawseti(L, -2, ++n);
+  if (o->kind->counts) {
+    lua_pushliteral(L, "step");
+    lua_rawseti(L, -2, ++n);
+  }
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, 1);
 }
@@ -547,13 +531,13 @@ static bool push_kept_state(lua_State *L, optimizer_box *box, int group, int par
     new_kept(L, box->o);
     lua_replace(L, at);
   }
-  if (lua_rawgetp(L, at, key) == LUA_TTABLE) {
-    write_state(L, box, group, param, at);
-  } else {
-    push_state(L, box, group, param);
+  if (lua_rawgetp(L, at, key) != LUA_TTABLE) {
+    lua_createtable(L, 0, 4);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, at, key);
+    lua_replace(L, at + 1);
   }
+  write_state(L, box, group, param, at);
   lua_replace(L, at);
   lua_settop(L, at);
   return true;
@@ -623,7 +607,23 @@ static int optimizer_view(lua_State *L) {
   return 2;
 }
 
-/* optimizer_states(o) -> the states that there are, by parameters' numbers from 0 */
+/* Replaces the state on top, which is kept, by a table of the caller's own. */
+static void copy_fields(lua_State *L) {
+  const int kept = lua_gettop(L), names = kept + 1;
+  lua_getiuservalue(L, 1, 1);
+  lua_createtable(L, 0, 4);
+  for (int i = 1; lua_rawgeti(L, names, i) != LUA_TNIL; i++) {
+    lua_pushvalue(L, -1);
+    lua_rawget(L, kept);
+    lua_rawset(L, names + 1);
+  }
+  lua_settop(L, names + 1);
+  lua_replace(L, kept);
+  lua_settop(L, kept);
+}
+
+/* optimizer_states(o) -> the states that there are, by parameters' numbers from 0. Their tensors
+ * stand in those that are kept, so that they are objects of Lua's once. */
 static int optimizer_states(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   const luc_optimizer *o = box->o;
@@ -632,8 +632,11 @@ static int optimizer_states(lua_State *L) {
   lua_settop(L, 1);
   lua_createtable(L, n, 1);
   for (int g = 0; g < o->ngroups; g++)
-    for (int p = 0; p < o->groups[g]->n; p++, id++)
-      if (push_state(L, box, g, p)) lua_rawseti(L, 2, id);
+    for (int p = 0; p < o->groups[g]->n; p++, id++) {
+      if (!push_kept_state(L, box, g, p)) continue;
+      copy_fields(L);
+      lua_rawseti(L, 2, id);
+    }
   return 1;
 }
 

@@ -154,6 +154,31 @@ describe("an optimizer", function()
     assert.are.same({0.5, 1.5}, h:tolist())
   end)
 
+  it("gives states in tables of the caller's own, whose tensors are the live ones", function()
+    local p, q = parameter {1.0, 2.0}, parameter {3.0}
+    local o = optim.Adam({p, q}, {lr = 0.5})
+    local function step()
+      p.grad, q.grad = lucerna.ones(2), lucerna.ones(1)
+      o:step()
+    end
+    step()
+    local first, kept = o:state_dict().state, o.state[q]
+    first[0].exp_avg, first[0].mine, first[1].step = nil, 1, nil
+    assert.is_true(rawequal(kept.exp_avg, first[1].exp_avg))
+    step()
+    local second = o:state_dict().state
+    assert.is_nil(second[0].mine)
+    assert.same({2.0, 2.0}, {second[0].step:item(), second[1].step:item()})
+    assert.equal(1.0, first[0].step:item())
+    assert.is_true(rawequal(o.state[p].exp_avg, second[0].exp_avg))
+    assert.is_true(rawequal(kept.exp_avg, second[1].exp_avg))
+    second[1].step:fill_(7)
+    assert.same({2.0, 2.0}, {o:state_dict().state[1].step:item(), o.state[q].step:item()})
+    second[0].exp_avg:release()
+    assert.equal(2, o:state_dict().state[0].exp_avg:numel())
+    assert.same({}, optim.SGD({p}, {lr = 1}):state_dict().state)
+  end)
+
   it("takes a rate in a tensor, which schedulers write into", function()
     local p, lr = parameter {1.0}, lucerna.tensor(0.5)
     p.grad = lucerna.ones(1)
