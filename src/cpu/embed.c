@@ -137,27 +137,47 @@ static int64_t sort_entries(const int64_t *indices, int64_t n, int64_t rows, int
   return count;
 }
 
+/* row = kernel(row, other) for so many elements; other may be NULL. Halves without a kernel of their
+ * own go through floats. */
+static void write_row(luc_context *ctx, luc_ew op, const luc_ew_params *params, luc_dtype dtype,
+                      char *row, const char *other, int64_t n) {
+  enum { CHUNK = 256 };
+  const luc_ew_fn *fn = luc__kernels(ctx)->elementwise[op].fn;
+  const luc_ew_fn own = fn[luc__elementwise_type(dtype)];
+  if (own != NULL) {
+    own(row, (const void *[LUC_EW_MAX_INPUTS]){row, other}, n, params, 0);
+    return;
+  }
+  const luc_copy_kernels *copy = luc__kernels(ctx)->copy;
+  const luc_load_fn load = copy->load[LUC_COMPUTE_F32][dtype];
+  const int64_t size = (int64_t)luc__dtype_size(dtype);
+  float wide[2][CHUNK];
+  for (int64_t at = 0; at < n; at += CHUNK) {
+    const int64_t count = n - at < CHUNK ? n - at : CHUNK;
+    load(wide[0], row + at * size, size, count);
+    if (other) load(wide[1], other + at * size, size, count);
+    fn[LUC_COMPUTE_F32](wide[0], (const void *[LUC_EW_MAX_INPUTS]){wide[0], wide[1]}, count, params,
+                        0);
+    copy->store[LUC_COMPUTE_F32][dtype](row + at * size, size, wide[0], count);
+  }
+}
+
 void luc__scale_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, double factor,
                      const int64_t *at, int64_t n) {
-  static const luc_ew_params none;
-  const luc_ew_fn mul = luc__kernels(ctx)->elementwise[LUC_EW_mul].fn[luc__elementwise_type(dtype)];
+  const luc_ew_params by = {.f = {factor}};
   const int64_t bytes = dim * (int64_t)luc__dtype_size(dtype);
-  const float narrow = (float)factor;
-  const void *by = dtype == LUC_FLOAT64 ? (const void *)&factor : (const void *)&narrow;
-  for (int64_t i = 0; i < n; i++) {
-    char *row = (char *)table + at[i] * bytes;
-    const void *in[LUC_EW_MAX_INPUTS] = {row, by};
-    mul(row, in, dim, &none, 2);
-  }
+  for (int64_t i = 0; i < n; i++)
+    write_row(ctx, LUC_EW_scaled, &by, dtype, (char *)table + at[i] * bytes, NULL, dim);
 }
 
 /* Each row divided by how many entries it is the sum of. */
 static void divide_by_counts(luc_context *ctx, const luc_bags *b, void *sums) {
+  const luc_dtype dtype = b->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
   for (int64_t k = 0, end; k < b->n; k = end) {
     for (end = k + 1; end < b->n && b->bag[end] == b->bag[k];) end++;
     const int64_t count = end - k;
-    const double part = b->dtype == LUC_FLOAT64 ? 1.0 / (double)count : 1.0f / (float)count;
-    luc__scale_rows(ctx, b->dtype, b->dim, sums, part, &b->bag[k], 1);
+    const double part = dtype == LUC_FLOAT64 ? 1.0 / (double)count : 1.0f / (float)count;
+    luc__scale_rows(ctx, dtype, b->dim, sums, part, &b->bag[k], 1);
   }
 }
 
@@ -208,11 +228,8 @@ luc_status luc__embedding_rows(luc_context *ctx, luc_dtype dtype, int64_t n, int
 void luc__add_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, const void *other,
                    const int64_t *at, int64_t n) {
   static const luc_ew_params none;
-  const luc_ew_fn add = luc__kernels(ctx)->elementwise[LUC_EW_add].fn[luc__elementwise_type(dtype)];
   const int64_t bytes = dim * (int64_t)luc__dtype_size(dtype);
-  for (int64_t i = 0; i < n; i++) {
-    char *row = (char *)table + at[i] * bytes;
-    const void *in[LUC_EW_MAX_INPUTS] = {row, (const char *)other + at[i] * bytes};
-    add(row, in, dim, &none, 0);
-  }
+  for (int64_t i = 0; i < n; i++)
+    write_row(ctx, LUC_EW_add, &none, dtype, (char *)table + at[i] * bytes,
+              (const char *)other + at[i] * bytes, dim);
 }

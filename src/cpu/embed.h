@@ -11,7 +11,7 @@ int64_t luc__index_check(const int64_t *indices, int64_t n, int64_t limit, int64
 /* out [n, dim] = table [rows, dim] at indices[n]; any dtype. Indices must have been checked. */
 luc_status luc__embedding(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
                           const void *table, const int64_t *indices, void *out);
-/* dtable [rows, dim] (wholly written) = sums of dy's rows; float32 and float64. Rows equal to
+/* dtable [rows, dim] (wholly written) = sums of dy's rows, of halves as float32. Rows equal to
  * `padding` get none (-1: no padding row). scale_by_freq divides each row by its count. */
 luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
                                    int64_t rows, int64_t padding, bool scale_by_freq,

@@ -59,10 +59,11 @@ static luc_status backward_of_few(luc_context *ctx, const luc_value *args, const
   int64_t n = at->numel, dim = dy->sizes[dy->ndim - 1], count;
   luc_dtype dtype = (luc_dtype)dy->dtype;
   LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &n, &list));
-  LUC_TRY(luc__scratch(ctx, dtype, 2, (int64_t[]){n, dim}, &sums));
+  LUC_TRY(luc__scratch(ctx, luc__compute_dtype(dtype), 2, (int64_t[]){n, dim}, &sums));
   int64_t *rows = (int64_t *)list->data;
   LUC_TRY(luc__embedding_rows(ctx, dtype, n, dim, args[3].as.i, args[4].as.i != 0, dy->data,
                               (const int64_t *)at->data, rows, &count, sums->data));
+  LUC_TRY(luc__as_dense(ctx, sums, dtype, &sums));
   return luc__tensor_of_rows(ctx, dtype, args[2].as.i, dim, rows, count, sums->data, out);
 }
 
@@ -93,13 +94,14 @@ luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_va
   int64_t rows = args[2].as.i, dim = grad->sizes[grad->ndim - 1];
   if (luc__dtype_is_complex(dtype))
     return luc__by_parts(ctx, LUC_OP_embedding_backward, args, 5, out);
-  LUC_TRY(luc__as_dense(ctx, grad, compute, &dy));
+  const bool as_is = luc__dtype_is_float(dtype);
+  LUC_TRY(luc__as_dense(ctx, grad, as_is ? dtype : compute, &dy));
   LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &at));
-  if (compute == dtype && at->numel <= rows / 4) {
+  if (as_is && at->numel <= rows / 4) {
     LUC_TRY(luc__held(ctx, backward_of_few(ctx, args, dy, at, &dw), &dw));
   } else {
     LUC_TRY(luc__scratch(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));
-    LUC_TRY(luc__embedding_backward(ctx, compute, at->numel, dim, rows, args[3].as.i,
+    LUC_TRY(luc__embedding_backward(ctx, dy->dtype, at->numel, dim, rows, args[3].as.i,
                                     args[4].as.i != 0, dy->data, (const int64_t *)at->data,
                                     dw->data));
   }
