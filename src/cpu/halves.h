@@ -1,5 +1,6 @@
 /* Vectors of floats out of memory that holds halves: from the i-th element of p on, of which `left`
- * are there; the others come out as 0. GCC's own conversion of vectors goes by quarters. */
+ * are there; the others come out as 0. And back to it. GCC's own conversion of vectors goes by
+ * quarters. */
 #ifndef LUC_HALVES_H
 #define LUC_HALVES_H
 
@@ -54,6 +55,63 @@ LUC_INLINE luc_vf32 luc__widened_f16(const void *p, int64_t i, int64_t left) {
 }
 LUC_INLINE luc_vf32 luc__widened_bf16(const void *p, int64_t i, int64_t left) {
   return luc__wide_bf16(luc__halves(p, i, left));
+}
+
+LUC_INLINE luc_halves luc__narrow(luc_vu32 x) {
+#if defined(__AVX512F__)
+  return (luc_halves)_mm512_cvtepi32_epi16((__m512i)x);
+#elif defined(__AVX2__)
+  const __m256i y = (__m256i)x;
+  return (luc_halves)_mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+#else
+  return __builtin_convertvector(x, luc_halves);
+#endif
+}
+/* As luc__float_to_bfloat16. */
+LUC_INLINE luc_halves luc__narrow_bf16(luc_vf32 x) {
+  const luc_vu32 bits = (luc_vu32)x, rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  const luc_vu32 nan = (luc_vu32)(x != x);
+  return luc__narrow((rounded & ~nan) | (0x7fc0 & nan));
+}
+/* As luc__float_to_half, where the machine has no such conversion. */
+LUC_INLINE luc_halves luc__narrow_f16(luc_vf32 x) {
+#if defined(__AVX512F__)
+  return (luc_halves)_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(__F16C__)
+  return (luc_halves)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
+#else
+  const luc_vu32 bits = (luc_vu32)x, doubled = bits << 1, nan = (luc_vu32)(x != x);
+  const luc_vf32 scaled = (luc_vf32)(bits & INT32_MAX) * 0x1p112f * 0x1p-110f;
+  luc_vu32 exponent = doubled & 0xff000000u;
+  const luc_vu32 is_small = (luc_vu32)(exponent < 0x71000000u);
+  exponent = (exponent & ~is_small) | (0x71000000u & is_small);
+  const luc_vu32 sum = (luc_vu32)(scaled + (luc_vf32)((exponent >> 1) + 0x07800000u));
+  const luc_vu32 half = (sum >> 13 & 0x7c00) + (sum & 0x0fff);
+  return luc__narrow((half & ~nan) | (0x7e00 & nan) | (bits >> 16 & 0x8000));
+#endif
+}
+
+LUC_INLINE void luc__put_halves(void *p, luc_halves x, int64_t left) {
+  uint16_t *to = p;
+  if (left >= LUC_FLOAT_LANES) {
+    *(luc_halves_any *)to = x;
+    return;
+  }
+#if defined(__AVX512F__)
+  _mm256_mask_storeu_epi16(to, (__mmask16)((1u << left) - 1), (__m256i)x);
+#else
+  for (int k = 0; k < left; k++) to[k] = x[k];
+#endif
+}
+/* As luc__stream. */
+LUC_INLINE void luc__stream_halves(void *p, luc_halves x) {
+#if defined(__AVX512F__)
+  _mm256_stream_si256(p, (__m256i)x);
+#elif defined(__AVX2__)
+  _mm_stream_si128(p, (__m128i)x);
+#else
+  memcpy(p, &x, sizeof x);
+#endif
 }
 
 #endif

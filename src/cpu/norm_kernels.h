@@ -30,6 +30,6 @@ typedef struct luc_norm_kernels {
   luc_channels_fn batch_columns, batch_columns_backward; /* the same where inner is 1 */
 } luc_norm_kernels;
 
-extern const luc_norm_kernels luc__norm_base[2], luc__norm_avx2[2], luc__norm_avx512[2];
+extern const luc_norm_kernels luc__norm_base[4], luc__norm_avx2[4], luc__norm_avx512[4];
 
 #endif

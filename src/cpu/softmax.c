@@ -32,7 +32,7 @@ static void rows(void *arg, void *room, int64_t begin, int64_t end) {
                               j->stream);
     return;
   }
-  j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, room);
+  j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, room, j->stream);
 }
 
 /* Between `count` of the matrices [n, inner] from x on and one of n rows, TURNED elements apart, in
@@ -99,7 +99,7 @@ static luc_status run(luc_context *ctx, job *j) {
   const luc_softmax *s = j->s;
   if (s->outer <= 0 || s->n <= 0 || s->inner <= 0) return LUC_OK;
   j->kernels = &luc__kernels(ctx)->softmax[s->dtype];
-  j->size = s->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->size = (int64_t)luc__dtype_size(s->dtype);
   j->copy = luc__kernels(ctx)->copy;
   if (is_turned(s)) {
     const int64_t most = TURNED / s->inner, room = s->n > SHORT ? 3 * s->n * TURNED * j->size : 0;
@@ -108,7 +108,8 @@ static luc_status run(luc_context *ctx, job *j) {
   } else if (s->inner == 1) {
     const int64_t least = 2 * PIECE_SIZE / s->n + 1, even = s->outer / MOST_PIECES;
     j->stream = luc__past_cache((j->backward ? 3 : 2) * s->outer * s->n * j->size);
-    const int64_t room = j->stream && !j->backward ? s->n * j->size : 0; /* y goes past the cache */
+    const bool apart = !s->log && !j->backward && (j->stream || j->size < 4);
+    const int64_t room = apart ? s->n * (j->size < 4 ? 4 : j->size) : 0; /* of exponentials */
     return luc__parallel_scratch(ctx, s->outer, least > even ? least : even, (size_t)room, rows, j);
   } else {
     j->blocks = (s->inner + COLUMN_BLOCK - 1) / COLUMN_BLOCK;

@@ -1,5 +1,5 @@
-/* Softmax over the middle dimension of contiguous [outer, n, inner] memory (float32, float64), and
- * the negative log likelihood that usually follows. y may be x, dx may be dy. */
+/* Softmax over the middle dimension of contiguous floating point memory [outer, n, inner], and the
+ * negative log likelihood that usually follows. y may be x, dx may be dy, but of halves y not x. */
 #ifndef LUC_SOFTMAX_H
 #define LUC_SOFTMAX_H
 
@@ -7,8 +7,8 @@
 #include "tensor/dtype.h"
 
 typedef struct luc_softmax {
-  luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
-  bool log;        /* log_softmax */
+  luc_dtype dtype;
+  bool log; /* log_softmax */
   int64_t outer, n, inner;
 } luc_softmax;
 
@@ -20,7 +20,7 @@ luc_status luc__softmax_backward(luc_context *ctx, const luc_softmax *s, const v
 typedef enum luc_reduction { LUC_REDUCE_NONE, LUC_REDUCE_MEAN, LUC_REDUCE_SUM } luc_reduction;
 
 /* Input [batch, classes, inner] of log-probabilities, targets [batch, inner] from 0. Targets must
- * be in range or ignore_index: see luc__index_check. */
+ * be in range or ignore_index: see luc__index_check. Weights and losses of halves are float32. */
 typedef struct luc_nll {
   luc_dtype dtype;
   luc_reduction reduction;

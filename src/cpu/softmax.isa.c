@@ -1,15 +1,32 @@
-/* Softmax and negative log likelihood, for float and double. */
+/* Softmax and negative log likelihood, for float, also of halves in memory, and double. */
 #include "cpu/softmax_kernels.h"
 
 #include <math.h>
 
 #include "cpu/real_f32.inc"
+#include "cpu/vmath.inc"
+
+#include "cpu/memory_real.inc"
 #include "cpu/softmax.inc"
-#include "cpu/real_f64.inc"
+#include "cpu/memory_f16.inc"
+#include "cpu/softmax.inc"
+#include "cpu/memory_bf16.inc"
 #include "cpu/softmax.inc"
 
+#include "cpu/real_end.inc"
+#include "cpu/real_f64.inc"
+#include "cpu/vmath.inc"
+
+#include "cpu/memory_real.inc"
+#include "cpu/softmax.inc"
+
+#include "cpu/real_end.inc"
+
 /* ORDER DTYPE */
-const luc_softmax_kernels LUC_ISA_NAME(luc__softmax)[2] = {
-    {rows_f32, rows_backward_f32, columns_f32, columns_backward_f32, nll_f32, nll_backward_f32},
-    {rows_f64, rows_backward_f64, columns_f64, columns_backward_f64, nll_f64, nll_backward_f64},
-};
+#define KERNELS(type)                                                                              \
+  {                                                                                                \
+    rows_##type, rows_backward_##type, columns_##type, columns_backward_##type, nll_##type,        \
+        nll_backward_##type                                                                        \
+  }
+const luc_softmax_kernels LUC_ISA_NAME(luc__softmax)[4] = {KERNELS(f32), KERNELS(f64), KERNELS(f16),
+                                                           KERNELS(bf16)};

@@ -8,8 +8,9 @@
 enum { LUC_SOFTMAX_COLUMNS = 256 }; /* side by side, at most */
 
 typedef struct luc_softmax_kernels {
-  /* With `room` for n elements, y goes past the cache. */
-  void (*rows)(bool log, int64_t count, int64_t n, const void *x, void *y, void *room);
+  /* `stream`: y goes past the cache; with it, and always for halves, softmax takes a `room` for n
+   * elements, of halves as floats. */
+  void (*rows)(bool log, int64_t count, int64_t n, const void *x, void *y, void *room, bool stream);
   /* `stream`: dx goes past the cache where it can. */
   void (*rows_backward)(bool log, int64_t count, int64_t n, const void *dy, const void *y, void *dx,
                         bool stream);
@@ -23,6 +24,6 @@ typedef struct luc_softmax_kernels {
                        int64_t begin, int64_t end);
 } luc_softmax_kernels;
 
-extern const luc_softmax_kernels luc__softmax_base[2], luc__softmax_avx2[2], luc__softmax_avx512[2];
+extern const luc_softmax_kernels luc__softmax_base[4], luc__softmax_avx2[4], luc__softmax_avx512[4];
 
 #endif

@@ -38,9 +38,9 @@ luc_status luc__loss_result(luc_formula *f, luc_tensor *loss, const luc_value *a
 /* ---- negative log likelihood: the row and its gradient ---- */
 
 /* (…, target, weight, …) and the input's sizes: [C] or [N, C, d...]. */
-static luc_nll nll_geometry(int ndim, const int64_t *sizes, luc_dtype compute,
+static luc_nll nll_geometry(int ndim, const int64_t *sizes, luc_dtype dtype,
                             const luc_value *ignore_index, const luc_value *reduction) {
-  luc_nll l = {.dtype = compute,
+  luc_nll l = {.dtype = dtype,
                .reduction = (luc_reduction)reduction->as.i,
                .batch = ndim > 1 ? sizes[0] : 1,
                .classes = sizes[ndim > 1],
@@ -53,8 +53,8 @@ static luc_nll nll_geometry(int ndim, const int64_t *sizes, luc_dtype compute,
 luc_status luc__run_nll_loss_forward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *x, *target, *w, *loss, *total;
   luc_dtype dtype = input->dtype, compute = luc__compute_dtype(dtype);
-  luc_nll l = nll_geometry(input->ndim, input->sizes, compute, &args[3], &args[4]);
-  LUC_TRY(luc__as_dense(ctx, input, compute, &x));
+  luc_nll l = nll_geometry(input->ndim, input->sizes, dtype, &args[3], &args[4]);
+  LUC_TRY(luc__as_dense(ctx, input, dtype, &x));
   LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &target));
   LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[2]), compute, &w));
   l.target = (const int64_t *)target->data;
@@ -72,13 +72,13 @@ luc_status luc__run_nll_loss_backward(luc_context *ctx, luc_value *args, luc_val
   luc_tensor *grad = args[0].as.tensor, *dy, *target, *w, *dx;
   luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   const luc_value *size = &args[4];
-  luc_nll l = nll_geometry(size->n, size->as.ints, compute, &args[5], &args[6]);
+  luc_nll l = nll_geometry(size->n, size->as.ints, dtype, &args[5], &args[6]);
   LUC_TRY(luc__as_dense(ctx, grad, compute, &dy));
   LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &target));
   LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[2]), compute, &w));
   l.target = (const int64_t *)target->data;
   l.weight = luc__data(w);
-  LUC_TRY(luc__scratch(ctx, compute, size->n, size->as.ints, &dx));
+  LUC_TRY(luc__scratch(ctx, dtype, size->n, size->as.ints, &dx));
   LUC_TRY(luc__nll_loss_backward(ctx, &l, dy->data, args[3].as.tensor->data, dx->data));
   return luc__result(ctx, out, dtype, dx);
 }

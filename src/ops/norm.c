@@ -50,9 +50,9 @@ static luc_tensor *norm_backward(luc_formula *f, const norm_gradient *n, luc_ten
 
 /* ---- batch_norm over [N, C, ...] ---- */
 
-static luc_batch_norm batch_geometry(const luc_tensor *x, luc_dtype compute, bool training,
-                                     double momentum, double eps) {
-  luc_batch_norm b = {.dtype = compute,
+static luc_batch_norm batch_geometry(const luc_tensor *x, bool training, double momentum,
+                                     double eps) {
+  luc_batch_norm b = {.dtype = x->dtype,
                       .training = training,
                       .batch = x->sizes[0],
                       .channels = x->sizes[1],
@@ -76,11 +76,12 @@ luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_val
   luc_tensor *t[COUNT];
   luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   bool training = args[5].as.i != 0;
-  for (int i = X; i <= RUNNING_VAR; i++)
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, dtype, &t[X]));
+  for (int i = WEIGHT; i <= RUNNING_VAR; i++)
     LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
   luc_batch_norm b =
-      batch_geometry(t[X], compute, training, luc_as_double(&args[6]), luc_as_double(&args[7]));
-  LUC_TRY(luc__scratch_like(ctx, t[X], compute, &t[Y]));
+      batch_geometry(t[X], training, luc_as_double(&args[6]), luc_as_double(&args[7]));
+  LUC_TRY(luc__scratch_like(ctx, t[X], dtype, &t[Y]));
   LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[MEAN]));
   LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[RSTD]));
   LUC_TRY(luc__batch_norm(ctx, &b, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
@@ -101,9 +102,9 @@ luc_status luc__run_native_batch_norm_backward(luc_context *ctx, luc_value *args
   luc_tensor *t[COUNT];
   luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   for (int i = DY; i <= RSTD; i++)
-    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
-  luc_batch_norm b = batch_geometry(t[X], compute, args[5].as.i != 0, 0, luc_as_double(&args[6]));
-  LUC_TRY(luc__scratch_like(ctx, t[X], compute, &t[DX]));
+    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[i]), i <= X ? dtype : compute, &t[i]));
+  luc_batch_norm b = batch_geometry(t[X], args[5].as.i != 0, 0, luc_as_double(&args[6]));
+  LUC_TRY(luc__scratch_like(ctx, t[X], dtype, &t[DX]));
   LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[DW]));
   LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[DB]));
   LUC_TRY(luc__batch_norm_backward(ctx, &b, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
@@ -329,14 +330,14 @@ static luc_layer_norm layer_geometry(const luc_tensor *x, const luc_value *shape
 static luc_status run_rows(luc_context *ctx, luc_layer_norm *l, luc_value *args, luc_value *out) {
   enum { X, WEIGHT, BIAS, Y, MEAN, RSTD, COUNT };
   luc_tensor *t[COUNT];
-  luc_dtype dtype = args[0].as.tensor->dtype;
-  l->dtype = luc__compute_dtype(dtype);
-  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, l->dtype, &t[X]));
-  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[2]), l->dtype, &t[WEIGHT]));
-  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[3]), l->dtype, &t[BIAS]));
-  LUC_TRY(luc__scratch_like(ctx, t[X], l->dtype, &t[Y]));
-  LUC_TRY(luc__scratch(ctx, l->dtype, 1, &l->rows, &t[MEAN]));
-  LUC_TRY(luc__scratch(ctx, l->dtype, 1, &l->rows, &t[RSTD]));
+  luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  l->dtype = dtype;
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, dtype, &t[X]));
+  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[2]), compute, &t[WEIGHT]));
+  LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[3]), compute, &t[BIAS]));
+  LUC_TRY(luc__scratch_like(ctx, t[X], dtype, &t[Y]));
+  LUC_TRY(luc__scratch(ctx, compute, 1, &l->rows, &t[MEAN]));
+  LUC_TRY(luc__scratch(ctx, compute, 1, &l->rows, &t[RSTD]));
   if (t[X]->numel > 0)
     LUC_TRY(luc__layer_norm(ctx, l, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
                             t[Y]->data, t[MEAN]->data, t[RSTD]->data));
@@ -352,13 +353,13 @@ static luc_status run_rows_backward(luc_context *ctx, luc_layer_norm *l, luc_val
   enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
   static const int from[] = {0, 1, 3, 4, 5};
   luc_tensor *t[COUNT];
-  luc_dtype dtype = args[0].as.tensor->dtype;
-  l->dtype = luc__compute_dtype(dtype);
+  luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  l->dtype = dtype;
   for (int i = DY; i <= RSTD; i++)
-    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[from[i]]), l->dtype, &t[i]));
-  LUC_TRY(luc__scratch_like(ctx, t[X], l->dtype, &t[DX]));
-  LUC_TRY(luc__scratch(ctx, l->dtype, ndim, affine, &t[DW]));
-  LUC_TRY(luc__scratch(ctx, l->dtype, ndim, affine, &t[DB]));
+    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[from[i]]), i <= X ? dtype : compute, &t[i]));
+  LUC_TRY(luc__scratch_like(ctx, t[X], dtype, &t[DX]));
+  LUC_TRY(luc__scratch(ctx, compute, ndim, affine, &t[DW]));
+  LUC_TRY(luc__scratch(ctx, compute, ndim, affine, &t[DB]));
   LUC_TRY(luc__layer_norm_backward(ctx, l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
                                    luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
   for (int i = 0; i < 3; i++) LUC_TRY(luc__result(ctx, &out[i], dtype, t[DX + i]));

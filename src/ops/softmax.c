@@ -16,8 +16,8 @@ static luc_status find_dim(luc_context *ctx, const luc_value *v, int ndim, int *
   return LUC_OK;
 }
 
-static luc_softmax geometry(const luc_tensor *t, int dim, bool log, luc_dtype compute) {
-  return (luc_softmax){.dtype = compute,
+static luc_softmax geometry(const luc_tensor *t, int dim, bool log) {
+  return (luc_softmax){.dtype = t->dtype,
                        .log = log,
                        .outer = luc__product(dim, t->sizes),
                        .n = t->ndim > 0 ? t->sizes[dim] : 1,
@@ -27,15 +27,14 @@ static luc_softmax geometry(const luc_tensor *t, int dim, bool log, luc_dtype co
 static luc_status run_softmax(luc_context *ctx, bool log, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *x, *y;
   luc_dtype dtype = (luc_dtype)(luc_is_none(&args[2]) ? input->dtype : args[2].as.i);
-  luc_dtype compute = luc__compute_dtype(dtype);
   int dim;
   LUC_TRY(find_dim(ctx, &args[1], input->ndim, &dim));
   if (!luc__dtype_is_float(dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "needs a floating point input or dtype (got %s)",
                      luc__dtype_name(dtype));
-  LUC_TRY(luc__as_dense(ctx, input, compute, &x));
-  LUC_TRY(luc__scratch_like(ctx, x, compute, &y));
-  luc_softmax s = geometry(x, dim, log, compute);
+  LUC_TRY(luc__as_dense(ctx, input, dtype, &x));
+  LUC_TRY(luc__scratch_like(ctx, x, dtype, &y));
+  luc_softmax s = geometry(x, dim, log);
   if (x->numel > 0) LUC_TRY(luc__softmax(ctx, &s, x->data, y->data));
   return luc__result(ctx, out, dtype, y);
 }
@@ -46,11 +45,11 @@ LUC_RUN_BY(log_softmax, run_softmax, true)
 /* softmax_backward(grad, output, dim, log) */
 luc_status luc__run_softmax_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *grad = args[0].as.tensor, *dy, *y, *dx;
-  luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
-  LUC_TRY(luc__as_dense(ctx, grad, compute, &dy));
-  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, compute, &y));
-  LUC_TRY(luc__scratch_like(ctx, y, compute, &dx));
-  luc_softmax s = geometry(y, (int)args[2].as.i, args[3].as.i != 0, compute);
+  luc_dtype dtype = grad->dtype;
+  LUC_TRY(luc__as_dense(ctx, grad, dtype, &dy));
+  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, dtype, &y));
+  LUC_TRY(luc__scratch_like(ctx, y, dtype, &dx));
+  luc_softmax s = geometry(y, (int)args[2].as.i, args[3].as.i != 0);
   if (y->numel > 0) LUC_TRY(luc__softmax_backward(ctx, &s, dy->data, y->data, dx->data));
   return luc__result(ctx, out, dtype, dx);
 }

@@ -541,3 +541,103 @@ describe("halves added where positions lead", function()
     end
   end)
 end)
+
+describe("rows of halves", function()
+  local F = nn.functional
+
+  -- Each function's result and gradients, of halves and of their floats.
+  local function agree(what, half, room, f, ...)
+    local results = {}
+    for k, dtype in ipairs {lucerna[half], lucerna.float32} do
+      local leaves = {}
+      for i, x in ipairs {...} do leaves[i] = x:to(half):to(dtype):requires_grad_() end
+      local y = f(table.unpack(leaves))
+      local pull = lucerna.linspace(-1, 2, y:numel()):reshape(y:size()):to(half)
+      y:backward(pull:to(dtype))
+      results[k] = {y:detach()}
+      for i, x in ipairs(leaves) do results[k][i + 1] = x.grad end
+    end
+    for i, have in ipairs(results[1]) do
+      assert.equal(lucerna[half], have.dtype)
+      local want = results[2][i]
+      parity.close(have:float(), room and want or want:to(half):float(),
+        {rtol = room or 0, atol = room or 0, equal_nan = true}, what .. " " .. half .. " " .. i)
+    end
+  end
+
+  for half, room in pairs {float16 = 2e-3, bfloat16 = 2e-2} do
+    it("have the softmax of their floats, rounded once: " .. half, function()
+      lucerna.manual_seed(2)
+      for _, n in ipairs {1, 2, 9, 16, 31, 65, 130, 1111} do
+        for _, rows in ipairs {1, 5, 40} do
+          local x = 3 * lucerna.randn(rows, n)
+          for _, dim in ipairs {1, 2} do
+            for _, name in ipairs {"softmax", "log_softmax"} do
+              local what = ("%s of %d x %d"):format(name, rows, n)
+              -- The gradient begins with the result, which is rounded.
+              agree(what, half, 4 * room, function(t) return F[name](t, dim) end, x)
+              assert.is_true(F[name](x:to(half), dim)
+                :equal(F[name](x:to(half):float(), dim):to(half)), what)
+              local turned = x:to(half):t()
+              assert.is_true(F[name](turned, dim):equal(F[name](turned:contiguous(), dim)), what)
+            end
+          end
+        end
+      end
+      local odd = lucerna.tensor {{1, 0 / 0, 2}, {math.huge, 1, 2}, {-math.huge, 0, 0}}
+      assert.are.same({true, true, false}, F.softmax(odd:to(half), 2):isnan():any(2):tolist())
+      assert.are.same({0, 0.5, 0.5}, F.softmax(odd:to(half), 2)[3]:tolist())
+      assert.equal(0, F.softmax(lucerna.zeros(0, 5):to(half), 2):numel())
+    end)
+
+    it("have the likelihood of their floats: " .. half, function()
+      local x, weight = lucerna.randn(6, 37), lucerna.rand(37)
+      local target = lucerna.tensor {1, 37, 5, -100, 5, 16}
+      for _, reduction in ipairs {"none", "mean", "sum"} do
+        agree("nll_loss " .. reduction, half, room, function(t)
+          local options = {reduction = reduction, weight = weight:to(half):to(t.dtype)}
+          return F.nll_loss(t, target, options)
+        end, x)
+      end
+      local planes = lucerna.randn(2, 3, 5, 5)
+      agree("nll_loss of images", half, room, function(t)
+        return F.nll_loss(t, lucerna.randint(1, 4, {2, 5, 5}):fill_(2))
+      end, planes)
+    end)
+
+    it("are normalized as their floats are: " .. half, function()
+      for _, n in ipairs {1, 7, 16, 33, 300, 1100} do
+        local x, w, b = lucerna.randn(5, n) + 2, lucerna.randn(n), lucerna.randn(n)
+        if n > 1 then
+          agree("layer_norm of " .. n, half, 4 * room,
+            function(t, u, v) return F.layer_norm(t, {n}, u, v) end, x, w, b)
+        end
+        agree("batch_norm of " .. n, half, 4 * room, function(t, u, v)
+          return F.batch_norm(t, nil, nil, u, v, true)
+        end, x, w, b)
+      end
+      for _, size in ipairs {{3, 4, 1, 1}, {2, 6, 5, 7}, {2, 4, 40, 30}} do
+        local c = size[2]
+        local x, w, b = lucerna.randn(size) - 1, lucerna.randn(c), lucerna.randn(c)
+        local mean, var = lucerna.randn(c), lucerna.rand(c) + 0.5
+        for _, training in ipairs {true, false} do
+          agree("batch_norm of images", half, 4 * room, function(t, u, v)
+            local m, s = mean:to(half):to(t.dtype), var:to(half):to(t.dtype)
+            return F.batch_norm(t:transpose(3, 4), m, s, u, v, training)
+          end, x, w, b)
+        end
+        if size[3] > 1 then
+          agree("group_norm", half, 4 * room, function(t, u, v)
+            return F.group_norm(t, 2, u, v)
+          end, x, w, b)
+        end
+      end
+      local far = lucerna.full({4, 100}, 3):to(half)
+      far[2][7] = math.huge
+      far[3][9] = 0 / 0
+      local y = F.layer_norm(far, {100})
+      assert.are.same({false, true, true, false}, y:isnan():any(2):tolist())
+      assert.are.equal(0, y[1]:abs():max():item())
+    end)
+  end
+end)

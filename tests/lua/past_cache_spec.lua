@@ -60,6 +60,23 @@ describe("past the cache", function()
     check(gradient(nn.LayerNorm(COLUMNS)), x, y)
   end)
 
+  it("rows of halves do, and their gradients", function()
+    local h, g = x:bfloat16(), y:bfloat16()
+    local odd = h:reshape(-1):narrow(1, 1, 3500 * 4099):reshape(3500, 4099)
+    for _, f in ipairs {
+      function(t) return t:softmax(2) end, function(t) return t:log_softmax(2) end,
+      function(t) return nn.functional.layer_norm(t, { t:size(2) }) end,
+    } do
+      check(f, odd)
+      check(f, h)
+      check(function(t, pull)
+        t = t:clone():requires_grad_()
+        f(t):backward(pull)
+        return t.grad
+      end, h, g)
+    end
+  end)
+
   it("GroupNorm does, and BatchNorm with its gradient, channel by channel", function()
     local images = x:reshape(1024, 16, 32, 32)
     check(nn.GroupNorm(4, 16), images)
