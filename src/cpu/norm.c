@@ -2,6 +2,7 @@
 #include "cpu/norm.h"
 
 #include "cpu/cache.h"
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/norm_kernels.h"
 
@@ -47,11 +48,14 @@ static void channels(void *arg, int64_t begin, int64_t end) {
   j->run(j->batch, &j->a, begin * j->block, end * j->block < all ? end * j->block : all);
 }
 
-/* Channels in parallel, or blocks of adjacent ones where each is a column. */
-static void run_batch(luc_context *ctx, job *j, luc_channels_fn run, luc_channels_fn columns) {
+/* Channels in parallel, or blocks of adjacent ones where each is a column; `known`: a few are read
+ * as they lie. */
+static void run_batch(luc_context *ctx, job *j, luc_channels_fn run, luc_channels_fn columns,
+                      bool known) {
   const luc_batch_norm *b = j->batch;
+  const int64_t some = luc__min64(b->channels / 4 + 1, LUC_NORM_CHANNELS);
   j->run = b->inner == 1 ? columns : run;
-  j->block = b->inner == 1 ? COLUMN_BLOCK : 1;
+  j->block = b->inner == 1 ? COLUMN_BLOCK : known ? some : 1;
   const int64_t each = b->batch * (b->inner + (b->inner > 1 ? ROW / 2 : 0)) + 1;
   const int64_t grain = SHARE / each / j->block + 1;
   luc__parallel_for(ctx, (b->channels + j->block - 1) / j->block, grain, channels, j);
@@ -101,7 +105,7 @@ luc_status luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const void
   j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
   j.a.rstd = invstd, j.a.running_mean = running_mean, j.a.running_var = running_var;
   j.a.stream = fills_cache(b->dtype, 2, b->batch * b->channels * b->inner);
-  run_batch(ctx, &j, j.kernels->batch, j.kernels->batch_columns);
+  run_batch(ctx, &j, j.kernels->batch, j.kernels->batch_columns, !b->training);
   return LUC_OK;
 }
 
@@ -112,6 +116,6 @@ luc_status luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, c
   j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
   j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = invstd;
   j.a.stream = fills_cache(b->dtype, 3, b->batch * b->channels * b->inner);
-  run_batch(ctx, &j, j.kernels->batch_backward, j.kernels->batch_columns_backward);
+  run_batch(ctx, &j, j.kernels->batch_backward, j.kernels->batch_columns_backward, false);
   return LUC_OK;
 }

@@ -1,6 +1,6 @@
 /* Normalization of contiguous floating point memory. Statistics, weights, biases and the gradients
- * of these have the dtype of the data, of halves float32; statistics are sums about a value near the
- * mean. Weights and biases may be NULL. */
+ * of these have the dtype of the data, of halves float32; statistics are sums about a value near
+ * the mean. Weights and biases may be NULL. */
 #ifndef LUC_NORM_H
 #define LUC_NORM_H
 

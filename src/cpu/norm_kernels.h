@@ -4,6 +4,8 @@
 
 #include "cpu/norm.h"
 
+enum { LUC_NORM_CHANNELS = 16 }; /* whose planes go as they lie where statistics are known */
+
 /* One call's arrays; those that do not apply are NULL. */
 typedef struct luc_norm_arrays {
   const void *x, *dy, *weight, *bias;

@@ -344,6 +344,24 @@ describe("a norm layer", function()
     end
   end)
 
+  it("BatchNorm that is told its statistics has a line for each of any number of channels", function()
+    for _, channels in ipairs {1, 3, 16, 37, 100} do
+      for _, inner in ipairs {2, 16, 49} do
+        local x, var = lucerna.randn(3, channels, inner), lucerna.rand(channels) + 0.5
+        local mean, w, b = lucerna.randn(channels), lucerna.randn(channels), lucerna.randn(channels)
+        x[2][channels][2] = 0 / 0
+        local function of(t) return t:unsqueeze(2) end
+        local want = (x - of(mean)) / (of(var) + 1e-5):sqrt() * of(w) + of(b)
+        local have = F.batch_norm(x, mean, var, w, b)
+        parity.close(have, want, {atol = 1e-5, rtol = 1e-5, equal_nan = true})
+        assert.are.equal(1, have:isnan():sum():item())
+        local plain = F.batch_norm(x:transpose(2, 3):contiguous():transpose(2, 3), mean, var)
+        parity.close(plain, (x - of(mean)) / (of(var) + 1e-5):sqrt(),
+          {atol = 1e-5, rtol = 1e-5, equal_nan = true})
+      end
+    end
+  end)
+
   it("SyncBatchNorm is BatchNorm of any rank, there being one process", function()
     local one, other = nn.SyncBatchNorm(3), nn.BatchNorm2d(3)
     local x = lucerna.randn(2, 3, 2, 2)
