@@ -344,7 +344,7 @@ describe("a norm layer", function()
     end
   end)
 
-  it("BatchNorm that is told its statistics has a line for each of any number of channels", function()
+  it("BatchNorm that is told its statistics has a line for each of many channels", function()
     for _, channels in ipairs {1, 3, 16, 37, 100} do
       for _, inner in ipairs {2, 16, 49} do
         local x, var = lucerna.randn(3, channels, inner), lucerna.rand(channels) + 0.5
