@@ -110,6 +110,7 @@ static const movement *movement_of(int64_t width) {
 static table_fn table_of(const luc_index_kernels *k, luc_index_op op, luc_dtype dtype,
                          int64_t width) {
   if (dtype == LUC_FLOAT16 && op == LUC_INDEX_ADD && k->add_f16 != NULL) return k->add_f16;
+  if (dtype == LUC_BFLOAT16 && op == LUC_INDEX_ADD && k->add_bf16 != NULL) return k->add_bf16;
   switch (op) {
   case LUC_INDEX_GET: return movement_of(width)->get;
   case LUC_INDEX_PUT: return movement_of(width)->put;

@@ -18,7 +18,7 @@ typedef struct luc_index_kernels {
   int64_t (*choose_places)(int64_t *out, int64_t first, int64_t step, const bool *mask, int64_t n,
                            int64_t room);
   void (*fill[5])(char *data, const bool *mask, int64_t n, const void *value); /* as moves are */
-  luc_index_table_fn add_f16; /* sums of float16 by the machine's conversions, or NULL */
+  luc_index_table_fn add_f16, add_bf16; /* sums in the machine's own way, or NULL */
   /* out [dim] = the sum of table's rows at n places, each times its scale (NULL: 1); of halves out
    * and scales are floats */
   void (*bag_sum[4])(void *out, const void *table, const int64_t *rows, const void *scales,
