@@ -137,8 +137,8 @@ static int64_t sort_entries(const int64_t *indices, int64_t n, int64_t rows, int
   return count;
 }
 
-/* row = kernel(row, other) for so many elements; other may be NULL. Halves without a kernel of their
- * own go through floats. */
+/* row = kernel(row, other) for so many elements; other may be NULL. Halves without a kernel of
+ * their own go through floats. */
 static void write_row(luc_context *ctx, luc_ew op, const luc_ew_params *params, luc_dtype dtype,
                       char *row, const char *other, int64_t n) {
   enum { CHUNK = 256 };
