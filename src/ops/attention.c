@@ -2,6 +2,7 @@
  * repeats heads; the row below it runs in blocks without a matrix of scores. With dropout, a
  * learned mask, or while a gradient itself is recorded, it is made of operators instead. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/attention.h"
@@ -138,6 +139,34 @@ luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out)
   return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 
+/* Tensors for the gradients of q, k and v. Those of parts of one tensor, as a projection makes them,
+ * lie beside each other as the parts do: they need not be joined again. */
+static luc_status make_gradients(luc_context *ctx, const luc_value *args, luc_dtype compute,
+                                 bool zeros, luc_tensor **d) {
+  const luc_tensor *q = args[Q].as.tensor, *k = args[K].as.tensor, *v = args[V].as.tensor;
+  const int n = q->ndim;
+  luc_tensor *whole[3], all = *q;
+  const bool parts = q->storage == k->storage && q->storage == v->storage &&
+                     luc__same_sizes(q, k) && luc__same_sizes(q, v) && n < LUC_MAX_DIMS;
+  if (parts) {
+    all.ndim = n + 1, all.sizes[0] = 3, all.strides[0] = llabs(k->offset - q->offset);
+    memcpy(all.sizes + 1, q->sizes, (size_t)n * sizeof *q->sizes);
+    memcpy(all.strides + 1, q->strides, (size_t)n * sizeof *q->strides);
+  }
+  for (int i = 0; i < (parts ? 1 : 3); i++) {
+    const luc_tensor *like = parts ? &all : args[i].as.tensor;
+    LUC_TRY(in_order_of(ctx, like, like->sizes[like->ndim - 1], compute, &whole[i]));
+    d[i] = whole[i];
+    if (zeros) memset(d[i]->data, 0, (size_t)d[i]->numel * luc__dtype_size(compute));
+  }
+  const int64_t *strides = whole[0]->strides;
+  for (int i = 0; i < 3 && parts; i++)
+    LUC_TRY(luc__held(
+        ctx, luc__tensor_view(ctx, whole[0], n, q->sizes, strides + 1, i * strides[0], &d[i]),
+        &d[i]));
+  return LUC_OK;
+}
+
 /* attention_backward(grad, query, key, value, attn_mask, output, logsumexp, weights, is_causal,
  * scale) */
 luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -151,12 +180,7 @@ luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_va
   luc_tensor *kept = luc_as_tensor(&args[7]);
   if (kept) LUC_TRY(luc__as_dense(ctx, kept, compute, &kept));
   luc_attention a = geometry(t, luc_as_tensor(&args[4]), args[8].as.i, luc_as_double(&args[9]));
-  for (int i = 0; i < 3; i++) {
-    const luc_tensor *like = args[1 + i].as.tensor;
-    LUC_TRY(in_order_of(ctx, like, like->sizes[like->ndim - 1], compute, &t[DQ + i]));
-    if (luc__attention_adds(&a))
-      memset(t[DQ + i]->data, 0, (size_t)t[DQ + i]->numel * luc__dtype_size(compute));
-  }
+  LUC_TRY(make_gradients(ctx, args + 1, compute, luc__attention_adds(&a), &t[DQ]));
   for (int i = G; i < COUNT; i++)
     if (i != LSE) h[i] = heads_of(t[i]);
   LUC_TRY(luc__attention_backward(ctx, &a, &h[G], &h[Y], t[LSE]->data, luc__data(kept), &h[DQ],

@@ -2,6 +2,7 @@
  * work out the sizes and call split_sizes. */
 #include <string.h>
 
+#include "ops/compute.h"
 #include "ops/geometry.h"
 
 static luc_status wrap(luc_context *ctx, const luc_tensor *t, int64_t dim_arg, int *dim) {
@@ -31,6 +32,27 @@ static luc_status parts(luc_context *ctx, luc_tensor *t, int dim, int n, const i
   }
   if (status != LUC_OK) luc__value_release(ctx, out);
   return status;
+}
+
+/* The memory of gradients that lie in it as the parts of a tensor of these sizes do, and that nobody
+ * else sees: they are joined already. Else *out is NULL. */
+static luc_status joined(luc_context *ctx, const luc_backward *b, int n, int dim,
+                         const int64_t *lengths, const int64_t *sizes, int ndim, luc_tensor **out) {
+  int64_t strides[LUC_MAX_DIMS], start = 0;
+  const int64_t numel = luc__contiguous_strides(ndim, sizes, strides);
+  luc_tensor *first = b->gout[0];
+  if (!first || luc__recording(ctx) || first->dtype != luc__input_dtype(b, 0)) return LUC_OK;
+  if (first->storage->nbytes != (size_t)numel * luc__dtype_size(first->dtype) ||
+      atomic_load(&first->storage->refs) != n)
+    return LUC_OK;
+  for (int i = 0; i < n; start += lengths[i++]) {
+    const luc_tensor *g = b->gout[i];
+    if (!g || g->storage != first->storage || g->refs != 1 || g->inner) return LUC_OK;
+    if (g->dtype != first->dtype || g->offset != start * strides[dim]) return LUC_OK;
+    for (int d = 0; d < ndim; d++)
+      if (g->strides[d] != strides[d] && g->sizes[d] > 1) return LUC_OK;
+  }
+  return luc__tensor_view(ctx, first, ndim, sizes, strides, 0, out);
 }
 
 /* gin[0] from the gradients of n parts: where one is missing, zeros. `op` joins them. */
@@ -97,7 +119,10 @@ luc_status luc__grad_split_sizes(luc_context *ctx, luc_backward *b) {
   int dim;
   int ndim = luc__input_sizes(b, 0, sizes);
   LUC_TRY(luc__dim_wrap(ctx, b->args[2].as.i, ndim, &dim));
-  return join_parts(ctx, b, LUC_OP_cat, b->args[1].n, dim, b->args[1].as.ints, sizes, ndim);
+  const int n = b->args[1].n;
+  const int64_t *lengths = b->args[1].as.ints;
+  LUC_TRY(joined(ctx, b, n, dim, lengths, sizes, ndim, &b->gin[0]));
+  return b->gin[0] ? LUC_OK : join_parts(ctx, b, LUC_OP_cat, n, dim, lengths, sizes, ndim);
 }
 
 /* ---- composites ---- */

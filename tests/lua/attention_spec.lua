@@ -108,6 +108,34 @@ describe("attention in blocks", function()
     end)
   end
 
+  it("gives the gradients of parts of one tensor as one, of which a hook may keep its own", function()
+    local function gradient(x, attend, hook)
+      local heads = {}
+      for i, part in ipairs(x:split(8, -1)) do
+        if i == 2 and hook then part:register_hook(hook) end
+        heads[i] = part:reshape(2, 5, 2, 4):transpose(2, 3)
+      end
+      attend(table.unpack(heads)):square():sum():backward()
+      return x.grad
+    end
+    for _, causal in ipairs {false, true} do
+      local function attend(q, k, v)
+        return F.scaled_dot_product_attention(q, k, v, nil, 0, causal)
+      end
+      local kept
+      local x = parity.leaf {2, 5, 24}
+      local want = gradient(x:detach():requires_grad_(), function(q, k, v)
+        return by_scores(q, k, v, nil, causal)
+      end)
+      parity.close(gradient(x, attend, function(g) kept = g end), want)
+      parity.close(kept, want:narrow(3, 9, 8))
+      parity.close(gradient(x, attend), want * 2)
+      parity.close(kept, want:narrow(3, 9, 8))
+      x.grad = nil
+      parity.close(gradient(x, attend), want)
+    end
+  end)
+
   it("takes many gradients of one forward, whose weights are kept once", function()
     local q, many = parity.leaf {8, 64, 4}, lucerna.randn(40, 8, 64, 4, double)
     local y = F.scaled_dot_product_attention(q, q, q)
