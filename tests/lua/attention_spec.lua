@@ -108,7 +108,7 @@ describe("attention in blocks", function()
     end)
   end
 
-  it("gives the gradients of parts of one tensor as one, of which a hook may keep its own", function()
+  it("joins gradients of parts of one tensor, of which a hook may keep its own", function()
     local function gradient(x, attend, hook)
       local heads = {}
       for i, part in ipairs(x:split(8, -1)) do
