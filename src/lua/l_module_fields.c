@@ -220,6 +220,16 @@ static int read_released(lua_State *L, luc_l_peer *peer) {
   return slot ? read_named(L, peer) : 1;
 }
 
+/* Pushes what the classes have: it stands under names, so that positions of lists are not asked. */
+static int push_of_class(lua_State *L, const luc_l_peer *peer, bool alive) {
+  if (alive && lua_type(L, 2) == LUA_TNUMBER && is_sequence(peer)) {
+    lua_pushnil(L);
+    return LUA_TNIL;
+  }
+  lua_pushvalue(L, 2);
+  return lua_gettable(L, lua_upvalueindex(2));
+}
+
 int luc_l_module_index(lua_State *L) {
   luc_l_peer *peer = luc_l_topeer(L, 1);
   if (!peer) return luc_l_error(L, "nn: expected a module");
@@ -235,14 +245,8 @@ int luc_l_module_index(lua_State *L) {
   }
   if (type != LUA_TNIL) return 1;
   bool alive = peer->m && peer->nn->st->ctx;
-  int key = lua_type(L, 2);
-  if (alive && key == LUA_TSTRING && push_argument(L, peer)) return 1;
-  if (alive && key == LUA_TNUMBER && is_sequence(peer)) {
-    type = LUA_TNIL; /* what its classes have stands under names */
-  } else {
-    lua_pushvalue(L, 2);
-    type = lua_gettable(L, lua_upvalueindex(2));
-  }
+  if (alive && lua_type(L, 2) == LUA_TSTRING && push_argument(L, peer)) return 1;
+  type = push_of_class(L, peer, alive);
   if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */
     lua_settop(L, 2);
     return luc_l_read_property(L, peer);

@@ -139,8 +139,8 @@ luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out)
   return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 
-/* Tensors for the gradients of q, k and v. Those of parts of one tensor, as a projection makes them,
- * lie beside each other as the parts do: they need not be joined again. */
+/* Tensors for the gradients of q, k and v. Where these are parts of one tensor, as a projection
+ * makes them, they lie beside each other as the parts do, and need not be joined again. */
 static luc_status make_gradients(luc_context *ctx, const luc_value *args, luc_dtype compute,
                                  bool zeros, luc_tensor **d) {
   const luc_tensor *q = args[Q].as.tensor, *k = args[K].as.tensor, *v = args[V].as.tensor;

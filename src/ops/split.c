@@ -34,7 +34,7 @@ static luc_status parts(luc_context *ctx, luc_tensor *t, int dim, int n, const i
   return status;
 }
 
-/* The memory of gradients that lie in it as the parts of a tensor of these sizes do, and that nobody
+/* The memory of gradients that lie in it as parts of a tensor of these sizes do, and that nobody
  * else sees: they are joined already. Else *out is NULL. */
 static luc_status joined(luc_context *ctx, const luc_backward *b, int n, int dim,
                          const int64_t *lengths, const int64_t *sizes, int ndim, luc_tensor **out) {
