@@ -24,7 +24,15 @@ local Sampler = plain.base("sampler", "Sampler", {positions = "positions", lengt
 -- `__init(...)` is called by `Odd(...)`. A sampler is called for its positions: `odd()`.
 function samplers.Sampler(name)
   local class = plain.class("Sampler", name, Sampler)
-  class.__call = function(self) return self:positions() end
+  -- The generic for calls it with a state and a control value, which cannot tell one loop from
+  -- another: positions may come twice, and loops nest. It would never end.
+  class.__call = function(self, ...)
+    if select("#", ...) > 0 then
+      fail("%s: a sampler gives all positions at once, in an array or a tensor: loop over "
+        .. "ipairs(sampler()) or ipairs(sampler():tolist())", name)
+    end
+    return self:positions()
+  end
   return class
 end
 

@@ -487,6 +487,18 @@ describe("samplers", function()
     refused("Sampler: expected a name %(got nil%)$", function() data.Sampler() end)
   end)
 
+  it("are no iterators, and say so in a loop", function()
+    for _, sampler in ipairs {data.RandomSampler(ten), data.BatchSampler({1, 2}, 2, false)} do
+      refused(sampler.__name .. ": a sampler gives all positions at once, in an array or a tensor: loop over "
+        .. "ipairs%(sampler%(%)%) or ipairs%(sampler%(%):tolist%(%)%)$", function()
+        for _ in sampler do break end
+      end)
+    end
+    local sum = 0
+    for _, i in ipairs(data.RandomSampler(ten)():tolist()) do sum = sum + i end
+    assert.equal(55, sum)
+  end)
+
   it("say what they do not take", function()
     refused("RandomSampler: num_samples should be a positive integer value, but got num_samples=0$",
       function() data.RandomSampler(ten, {num_samples = 0}) end)
