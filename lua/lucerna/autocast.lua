@@ -23,8 +23,9 @@ end
 local function is_half(dtype) return dtype == core.float16 or dtype == core.bfloat16 end
 
 local function check_dtype(who, dtype)
+  if dtype == nil or is_half(dtype) then return end
   local ok, real = pcall(function() return dtype.is_floating_point end)
-  if dtype ~= nil and not (ok and real) then
+  if not (ok and real) then
     core._fail("%s: dtype must be float16 or bfloat16 (got %s)", who, dtype)
   end
 end
@@ -43,6 +44,8 @@ local function region(device_type, dtype, enabled, cache_enabled)
   end
 end
 
+local NAMES = { "device_type", "dtype", "enabled", "cache_enabled" }
+
 --- autocast([device_type,] [{dtype=, enabled=, cache_enabled=},] f, ...) runs f in mixed precision;
 -- without f it returns what ends the region: `local _ <close> = autocast("cpu")`.
 function M.autocast(...)
@@ -54,8 +57,7 @@ function M.autocast(...)
       break
     end
   end
-  local make = region(arguments("autocast", { "device_type", "dtype", "enabled",
-    "cache_enabled" }, table.unpack(given, 1, (f or given.n + 1) - 1)))
+  local make = region(arguments("autocast", NAMES, table.unpack(given, 1, (f or given.n + 1) - 1)))
   if f then return scoped(make, given[f], table.unpack(given, f + 1, given.n)) end
   local guard = make()
   guard()

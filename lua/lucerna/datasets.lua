@@ -22,6 +22,12 @@ local function next_item(self, i)
   if i < #self then return i + 1, self[i + 1] end
 end
 
+-- One field as it is, several (or none) in a table.
+local function packed(...)
+  if select("#", ...) == 1 then return (...) end
+  return table.pack(...)
+end
+
 --- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods `get(i)`
 -- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i] is
 -- the same as ds:get(i), packed in a table when there are several fields; pairs(ds) walks through
@@ -31,9 +37,7 @@ function data.Dataset(name)
   class.__index = function(self, key)
     local member = class[key]
     if member ~= nil or math.type(key) ~= "integer" then return member end
-    local fields = table.pack(self:get(key))
-    if fields.n == 1 then return fields[1] end
-    return fields
+    return packed(self:get(key))
   end
   class.__pairs = function(self) return next_item, self, 0 end
   class.__add = function(a, b) return data.ConcatDataset {a, b} end
@@ -86,7 +90,8 @@ end
 
 function TensorDataset:get(i)
   check_self(self, "TensorDataset", "get", "tensors")
-  return rows(self.tensors, position("TensorDataset", i, self:length()), 1)
+  local tensors = self.tensors
+  return rows(tensors, position("TensorDataset", i, tensors[1]:size(1)), 1)
 end
 
 function TensorDataset:get_batch(ids)
@@ -191,8 +196,8 @@ end
 
 function ConcatDataset:get(i)
   check_self(self, "ConcatDataset", "get", "datasets")
-  i = position("ConcatDataset", i, self:length())
   local sums, k, last = self.cumulative_sizes, 1, #self.datasets
+  i = position("ConcatDataset", i, sums[last])
   while k < last do -- by halves: the first that ends at i or later
     local middle = (k + last) // 2
     if sums[middle] < i then k = middle + 1 else last = middle end
@@ -232,9 +237,7 @@ function StackDataset:get(i)
   i = position("StackDataset", i, self:length())
   local item = {}
   for name, set in pairs(self.datasets) do
-    local fields = table.pack(item_of(set, i))
-    if fields.n == 1 then fields = fields[1] end
-    item[name] = fields
+    item[name] = packed(item_of(set, i))
   end
   if self.named then return item end
   return table.unpack(item, 1, #self.datasets)

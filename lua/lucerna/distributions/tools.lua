@@ -21,8 +21,12 @@ function tools.like(t) return {dtype = t.dtype, device = t.device} end
 
 --- Array tables one after another.
 function tools.join(...)
-  local all = {}
-  for _, list in ipairs {...} do table.move(list, 1, #list, #all + 1, all) end
+  local all, n = {}, 0
+  for k = 1, select("#", ...) do
+    local list = select(k, ...)
+    for i = 1, #list do all[n + i] = list[i] end
+    n = n + #list
+  end
   return all
 end
 
@@ -52,6 +56,7 @@ end
 
 --- The shape that varargs give: sizes, a table of them, {sample_shape = {…}}, or nothing.
 function tools.sizes(who, name, ...)
+  if select("#", ...) == 0 then return {} end
   local given = {...}
   if #given == 1 and type(given[1]) == "table" then given = given[1][name] or given[1] end
   for key, size in pairs(given) do
