@@ -337,15 +337,16 @@ end
 lr_scheduler.ReduceLROnPlateau = class("ReduceLROnPlateau", LRScheduler)
 local Plateau = lr_scheduler.ReduceLROnPlateau
 
+local PLATEAU = {"optimizer", "mode", "factor", "patience", "threshold", "threshold_mode",
+  "cooldown", "min_lr", "eps"}
+local NUMBERS = {"factor", "patience", "cooldown", "threshold", "eps"}
+
 function Plateau:__init(...)
   local optimizer, mode, factor, patience, threshold, threshold_mode, cooldown, min_lr, eps =
-    arguments("ReduceLROnPlateau", {"optimizer", "mode", "factor", "patience", "threshold",
-    "threshold_mode", "cooldown", "min_lr", "eps"}, ...)
+    arguments("ReduceLROnPlateau", PLATEAU, ...)
   self.factor, self.patience, self.cooldown = factor or 0.1, patience or 10, cooldown or 0
   self.threshold, self.eps = threshold or 1e-4, eps or 1e-8
-  for _, name in ipairs {"factor", "patience", "cooldown", "threshold", "eps"} do
-    check_number("ReduceLROnPlateau", name, self[name])
-  end
+  for _, name in ipairs(NUMBERS) do check_number("ReduceLROnPlateau", name, self[name]) end
   if self.factor >= 1 then fail("ReduceLROnPlateau: Factor should be < 1.0.") end
   check_optimizer("ReduceLROnPlateau", optimizer)
   self.optimizer, self.min_lrs = optimizer, min_lr

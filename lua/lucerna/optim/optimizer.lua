@@ -209,10 +209,11 @@ end
 --- Options must be numbers, {name} each; within limits, {name, low, high, message}; or
 -- {name, "boolean"}.
 function Optimizer._check_limits(who, limits, group)
-  for _, limit in ipairs(limits) do
+  local type = type
+  for k = 1, #limits do
+    local limit = limits[k]
     local name, low = limit[1], limit[2]
-    local wanted = low == "boolean" and low or "number"
-    local value = group[name]
+    local wanted, value = low == "boolean" and low or "number", group[name]
     if type(value) ~= wanted then value = Optimizer._number(value) end
     if type(value) ~= wanted then
       fail("%s: %s must be a %s (got %s)", who, name, wanted, type(value))
