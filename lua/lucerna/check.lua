@@ -55,6 +55,16 @@ function check.called(who, name, value)
   end
 end
 
+--- Have two tensors the same sizes, from a dimension on?
+function check.same_sizes(a, b, from)
+  local n = a:dim()
+  if b:dim() ~= n then return false end
+  for d = from, n do
+    if a:size(d) ~= b:size(d) then return false end
+  end
+  return true
+end
+
 check.tensor = kind(core.is_tensor, "a Tensor")
 check.module = kind(core.nn.is_module, "an nn.Module")
 check.callable = kind(is_callable, "a function")

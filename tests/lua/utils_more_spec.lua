@@ -44,6 +44,27 @@ describe("nn.utils.rnn", function()
       message(rnn.pad_sequence, { x(1) }, { padding_side = "up" }))
   end)
 
+  it("pads rows, empty sequences and other dtypes to the first's", function()
+    local a, b = x(1, 2), lucerna.tensor { { 5, 6 }, { 7, 8 } }
+    local none = lucerna.zeros(0, 2)
+    local y = rnn.pad_sequence({ a, b, none }, { padding_value = 9 })
+    assert.same({ { { -1, -0.75 }, { 5, 6 }, { 9, 9 } }, { { 9, 9 }, { 7, 8 }, { 9, 9 } } },
+      y:tolist())
+    assert.is_true(y:is_contiguous())
+    assert.equal(lucerna.float32, y.dtype)
+    assert.same({ 2, 0, 2 }, rnn.pad_sequence({ none, none }, true).shape)
+    local w = nn.Parameter(x(2, 2))
+    for _, side in ipairs { "left", "right" } do
+      local padded = rnn.pad_sequence({ b, w[{ { 1, 1 } }] }, false, 0, side)
+      assert.is_true(padded:is_contiguous())
+      local row = side == "left" and 2 or 1
+      assert.same({ -1, 0 }, padded[{ row, 2 }]:tolist())
+      assert.equal(lucerna.int64, padded.dtype)
+    end
+    rnn.pad_sequence({ w, w[{ { 2, 2 } }] }, true, 3):sum():backward()
+    assert.same({ { 1, 1 }, { 2, 2 } }, w.grad:tolist())
+  end)
+
   it("takes the rows of a tensor and iterators as sequences", function()
     assert.same({ { 2, 3 } }, { rnn.pad_sequence(x(3, 2)):size() })
     local k = 0

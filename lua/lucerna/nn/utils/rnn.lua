@@ -214,23 +214,25 @@ end
 
 -- ---- padding ----
 
+local same_sizes = require("lucerna.check").same_sizes
+
 local SIDES = { left = true, right = true }
 
-local function pad_one(who, first, seq, longest, value, side)
-  local missing = longest - seq:size(1)
-  seq = seq:to(first.dtype)
-  local shape = first:size()
-  shape[1] = seq:size(1)
-  if shape_text(shape) ~= shape_text(seq.shape) then
-    check.fail("%s: sequences must have the same sizes after the first dimension (got %s and %s)",
-      who, shape_text(first.shape), shape_text(seq.shape))
+local function check_sequences(who, list)
+  if #list == 0 then check.fail("%s: received an empty list of sequences", who) end
+  local longest, shortest = 0, math.huge
+  for _, seq in ipairs(list) do
+    if seq:dim() == 0 then check.fail("%s: a sequence has no dimensions", who) end
+    longest, shortest = math.max(longest, seq:size(1)), math.min(shortest, seq:size(1))
+    if not same_sizes(seq, list[1], 2) then
+      check.fail("%s: sequences must have the same sizes after the first dimension (got %s and %s)",
+        who, shape_text(list[1].shape), shape_text(seq.shape))
+    end
   end
-  if missing == 0 then return seq end
-  shape[1] = missing
-  local padding = first:new_full(shape, value)
-  return lucerna.cat(side == "left" and { padding, seq } or { seq, padding })
+  return longest, shortest
 end
 
+-- All go one below the other, each with its padding, so that one call moves them.
 local function pad(who, sequences, batch_first, value, side)
   side = side or "right"
   if not SIDES[side] then
@@ -242,17 +244,20 @@ local function pad(who, sequences, batch_first, value, side)
     check.fail("%s: Expected iterable for input sequences, but got arg of type: %s", who,
       check.type_name(sequences))
   end
-  local list, longest = check.tensors(who, "sequences", sequences), 0
-  if #list == 0 then check.fail("%s: received an empty list of sequences", who) end
+  local list = check.tensors(who, "sequences", sequences)
+  local longest, shortest = check_sequences(who, list)
+  local shape, dtype = list[1]:size(), list[1].dtype
+  shape[1] = longest - shortest
+  local padding, parts = list[1]:new_full(shape, value or 0.0), {}
   for _, seq in ipairs(list) do
-    if seq:dim() == 0 then check.fail("%s: a sequence has no dimensions", who) end
-    longest = math.max(longest, seq:size(1))
+    local missing = longest - seq:size(1)
+    local filler = missing > 0 and padding:narrow(1, 1, missing)
+    if filler and side == "left" then parts[#parts + 1] = filler end
+    parts[#parts + 1] = seq:to(dtype)
+    if filler and side == "right" then parts[#parts + 1] = filler end
   end
-  local padded = {}
-  for k, seq in ipairs(list) do
-    padded[k] = pad_one(who, list[1], seq, longest, value or 0.0, side)
-  end
-  return lucerna.stack(padded, batch_first and 1 or 2)
+  local padded = lucerna.cat(parts):unflatten(1, { #list, longest })
+  return batch_first and padded or padded:transpose(1, 2):contiguous()
 end
 
 --- pad_sequence(sequences, batch_first = false, padding_value = 0, padding_side = "right"): tensors
