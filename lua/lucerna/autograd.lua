@@ -225,35 +225,42 @@ local function seal_saved(ctx, outputs, places)
   ctx._sealed = { saved = saved, versions = versions, outputs = results, unpack = unpack }
 end
 
--- Gradients as backward wants them: zeros for the outputs that got none.
-local function materialize(ctx, shapes, grads)
-  if ctx._materialize == false then return end
-  for o = 1, shapes.n do
-    if grads[o] == nil and shapes[o] then
-      grads[o] = core.zeros(shapes[o].shape, { dtype = shapes[o].dtype })
-    end
-  end
-end
-
--- The function the core calls: (its own handle, a gradient per result) -> one per tensor input.
-local function make_backward(class, ctx, inputs, outputs, places)
+-- The shapes of several results: a lone one needs none, since backward never runs without any
+-- gradient.
+local function shapes_of(outputs)
   local shapes = { n = outputs.n }
-  for o = 1, outputs.n > 1 and outputs.n or 0 do -- backward never runs without any gradient
+  for o = 1, outputs.n do
     if is_tensor(outputs[o]) then
       shapes[o] = { shape = outputs[o].shape, dtype = outputs[o].dtype }
     end
   end
-  local tensors = {}
-  for i = 1, inputs.n do
-    if is_tensor(inputs[i]) then tensors[#tensors + 1] = i end
+  return shapes
+end
+
+-- Gradients as backward wants them, one for each of forward's results: zeros for those that got
+-- none.
+local function materialize(ctx, shapes, places, ...)
+  local grads = {}
+  for k, o in ipairs(places) do grads[o] = (select(k, ...)) end
+  for o = 1, ctx._materialize == false and 0 or shapes.n do
+    if grads[o] == nil and shapes[o] then
+      grads[o] = core.zeros(shapes[o].shape, { dtype = shapes[o].dtype })
+    end
   end
-  local ninputs = inputs.n
+  return table.unpack(grads, 1, shapes.n)
+end
+
+-- The function the core calls: (its own handle, a gradient per result) -> one per tensor input, of
+-- ninputs arguments those at these positions, which rise.
+local function make_backward(class, ctx, ninputs, positions, outputs, places)
+  local shapes = outputs.n > 1 and shapes_of(outputs)
+  local function run(...)
+    if not shapes then return class.backward(ctx, ...) end
+    return class.backward(ctx, materialize(ctx, shapes, places, ...))
+  end
   return function(handle, ...)
-    local grads = { n = shapes.n }
-    for k, o in ipairs(places) do grads[o] = (select(k, ...)) end
-    materialize(ctx, shapes, grads)
     ctx._function = handle
-    local results = table.pack(class.backward(ctx, table.unpack(grads, 1, grads.n)))
+    local results = table.pack(run(...))
     ctx._function = nil
     for i = ninputs + 1, results.n do
       if results[i] ~= nil then
@@ -261,13 +268,12 @@ local function make_backward(class, ctx, inputs, outputs, places)
           class.name, ninputs, results.n)
       end
     end
-    local picked = {}
-    for k, i in ipairs(tensors) do
+    for k, i in ipairs(positions) do
       local grad = results[i]
       if grad == core.none then grad = nil end
-      picked[k] = grad
+      results[k] = grad
     end
-    return table.unpack(picked, 1, #tensors)
+    return table.unpack(results, 1, #positions)
   end
 end
 
@@ -327,16 +333,16 @@ end
 local function record(class, ctx, inputs, outputs)
   separate(inputs, outputs)
   local marked = ctx._non_differentiable
-  local tensors, results, places = {}, {}, {}
+  local tensors, positions, results, places = {}, {}, {}, {}
   for i = 1, inputs.n do
-    if is_tensor(inputs[i]) then tensors[#tensors + 1] = inputs[i] end
+    if is_tensor(inputs[i]) then tensors[#tensors + 1], positions[#positions + 1] = inputs[i], i end
   end
   for o = 1, outputs.n do
     if is_tensor(outputs[o]) and not (marked and marked[outputs[o]]) then
       results[#results + 1], places[#places + 1] = outputs[o], o
     end
   end
-  local backward = make_backward(class, ctx, inputs, outputs, places)
+  local backward = make_backward(class, ctx, inputs.n, positions, outputs, places)
   seal_saved(ctx, outputs, places)
   if #results == 0 then return end
   local vmap = levels_of(inputs, outputs)
@@ -355,7 +361,8 @@ end
 local function apply(class, ...)
   local inputs = table.pack(...)
   local needs, any = needs_grad(inputs)
-  local ctx = setmetatable({ needs_input_grad = needs, _name = class.name }, Context)
+  local ctx = setmetatable({ needs_input_grad = needs, _name = class.name, -- and room for
+    _saved = nil, _sealed = nil }, Context)
   local outputs = table.pack(scoped(without_grad, class.forward, ctx, ...))
   if any and core.is_grad_enabled() and not core.is_inference_mode_enabled() then
     record(class, ctx, inputs, outputs)
