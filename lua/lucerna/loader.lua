@@ -18,24 +18,32 @@ local function is_integer(n, least) return math.type(n) == "integer" and n >= le
 
 local collate
 
-local function collate_tables(items)
-  local batch, size = {}, #items[1]
+-- The number of items, which must all be tables, of no more fields than the first.
+local function count_tables(items)
+  local n, size, type = 0, #items[1], type
   for k, item in ipairs(items) do
-    if size > 0 and type(item) == "table" and #item > size then
+    if type(item) ~= "table" then
+      fail("default_collate: item %d must be a table as the first (got %s)", k,
+        core.nn.kind_name(item))
+    elseif size > 0 and #item > size then
       fail("default_collate: each element in list of batch should be of equal size (item %d has %d "
         .. "fields, the first has %d)", k, #item, size)
     end
+    n = k
   end
+  return n
+end
+
+local function collate_tables(items)
+  local batch = {}
+  if next(items[1]) == nil then return batch end
+  local n = count_tables(items)
   for key in pairs(items[1]) do
     local column = {}
-    for k, item in ipairs(items) do
-      if type(item) ~= "table" then
-        fail("default_collate: item %d must be a table as the first (got %s)", k,
-          core.nn.kind_name(item))
-      elseif item[key] == nil then
-        fail("default_collate: item %d lacks field '%s'", k, key)
-      end
-      column[k] = item[key]
+    for k = 1, n do
+      local value = items[k][key]
+      if value == nil then fail("default_collate: item %d lacks field '%s'", k, key) end
+      column[k] = value
     end
     batch[key] = collate(column)
   end
