@@ -86,18 +86,17 @@ static int type(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 /* ---- elements through a function ---- */
 
-/* Pushes a box with a contiguous copy of t in these sizes. */
-static luc_tensor *push_copy(lua_State *L, luc_l_state *st, const char *who, luc_tensor *t,
-                             const luc_tensor *like) {
+/* Pushes a box with a contiguous copy of t in the sizes of `like`. */
+static luc_l_box *push_copy(lua_State *L, luc_l_state *st, const char *who, luc_tensor *t,
+                            const luc_tensor *like) {
   luc_l_box *box = luc_l_newbox(L, st);
-  luc_tensor *wide;
-  luc_status status = luc__expand(st->ctx, t, like->ndim, like->sizes, &wide);
-  if (status == LUC_OK) {
-    status = luc__duplicate(st->ctx, wide, &box->t);
-    luc_tensor_release(st->ctx, wide);
-  }
+  luc_tensor *wide = NULL;
+  luc_status status = LUC_OK;
+  if (t != like) status = luc__expand(st->ctx, t, like->ndim, like->sizes, &wide);
+  if (status == LUC_OK) status = luc__duplicate(st->ctx, wide ? wide : t, &box->t);
+  if (wide) luc_tensor_release(st->ctx, wide);
   if (status != LUC_OK) luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
-  return box->t;
+  return box;
 }
 
 static luc_scalar check_result(lua_State *L, luc_l_state *st, const char *who, luc_dtype dtype) {
@@ -132,21 +131,24 @@ static int through(lua_State *L, luc_l_state *st, const char *who, luc_tensor *o
   luc_l_need_shape(L, st, who, self);
   if (luc__dtype_is_complex(self->dtype) || (other && luc__dtype_is_complex(other->dtype)))
     return luc_l_error(L, "%s: not implemented for complex tensors", who);
-  luc_tensor *values = push_copy(L, st, who, self, self);
-  luc_tensor *others = other ? push_copy(L, st, who, other, self) : NULL;
+  luc_l_box *own = push_copy(L, st, who, self, self);
+  luc_l_box *given = other ? push_copy(L, st, who, other, self) : NULL;
+  luc_tensor *values = own->t;
   luc_dtype dtype = values->dtype;
   int64_t width = (int64_t)luc__dtype_size(dtype);
   for (int64_t i = 0; i < values->numel; i++) {
     lua_pushvalue(L, fn);
     push_element(L, values, i);
-    if (others) push_element(L, others, i);
-    lua_call(L, others ? 2 : 1, 1);
+    if (given) push_element(L, given->t, i);
+    lua_call(L, given ? 2 : 1, 1);
     luc__store_scalar(values->data + i * width, dtype, check_result(L, st, who, dtype));
     lua_pop(L, 1);
   }
   self = luc_l_checktensor(L, 1, who, "self"); /* the function may have released it */
   luc_status status =
       luc_call_inplace(st->ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(self), luc_v_tensor(values)));
+  luc_l_release_box(L, st, own);
+  if (given) luc_l_release_box(L, st, given);
   return returned_self(L, st, status);
 }
 

@@ -578,3 +578,39 @@ describe("tolist", function()
       lucerna.tensor {{1.0, 2.0}, {3.0, 4.0}}):unsqueeze(1):tolist())
   end)
 end)
+
+describe("apply_ and map_", function()
+  it("write what a function makes of the elements, of any strides", function()
+    local x = lucerna.arange(6.0):view(2, 3):t()
+    assert.equal(x, x:apply_(function(v) return 2 * v end))
+    assert.same({ { 0, 6 }, { 2, 8 }, { 4, 10 } }, x:tolist())
+    local row = lucerna.tensor { 100.0, 200.0 }
+    x:map_(row, function(a, b) return a + b end) -- which is broadcast
+    assert.same({ { 100, 206 }, { 102, 208 }, { 104, 210 } }, x:tolist())
+    assert.same({ 200, 400 }, row:map_(row, function(a, b) return a + b end):tolist())
+    assert.same({ 3, -1 }, lucerna.tensor({ 2, -2 }):apply_(function(v) return v + 1 end):tolist())
+    assert.same({ false, true },
+      lucerna.tensor({ true, false }):apply_(function(v) return not v end):tolist())
+    assert.same({}, lucerna.zeros(0):apply_(error):tolist())
+  end)
+
+  it("change nothing where the function fails, and may be nested", function()
+    local x = lucerna.tensor { 1.0, 2.0, 3.0 }
+    for _, f in ipairs { function(v) return v < 3 and 0 or error "no" end, tostring } do
+      assert.is_false(pcall(x.apply_, x, f))
+      assert.same({ 1, 2, 3 }, x:tolist())
+    end
+    x:apply_(function(v)
+      if v == 1 then x:apply_(function(w) return w * 10 end) end
+      collectgarbage()
+      return v + 1
+    end)
+    assert.same({ 2, 3, 4 }, x:tolist())
+    local one = lucerna.tensor { 1.0 }
+    parity.refused("apply_: self must be a Tensor (got a released tensor)", one.apply_, one,
+      function(v)
+        one:release()
+        return v
+      end)
+  end)
+end)
