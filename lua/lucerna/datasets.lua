@@ -62,17 +62,21 @@ data.TensorDataset = data.Dataset("TensorDataset")
 local TensorDataset = data.TensorDataset
 
 function TensorDataset:__init(...)
-  self.tensors = table.pack(...)
-  if self.tensors.n == 0 then fail("TensorDataset: expected at least one tensor") end
-  for k = 1, self.tensors.n do
-    local t = self.tensors[k]
+  local tensors = table.pack(...)
+  self.tensors = tensors
+  if tensors.n == 0 then fail("TensorDataset: expected at least one tensor") end
+  local first
+  for k = 1, tensors.n do
+    local t = tensors[k]
     if not lucerna.is_tensor(t) then
       fail("TensorDataset: argument %d is not a tensor (got %s)", k, type(t))
     end
     if t:dim() == 0 then fail("TensorDataset: tensor %d has no dimensions", k) end
-    if t:size(1) ~= self.tensors[1]:size(1) then
+    local n = t:size(1)
+    first = first or n
+    if n ~= first then
       fail("TensorDataset: size mismatch between tensors: %d rows in tensor 1, %d in tensor %d",
-        self.tensors[1]:size(1), t:size(1), k)
+        first, n, k)
     end
   end
 end

@@ -14,7 +14,7 @@ function plain.class(who, name, base)
     __index = base,
     __call = function(class, ...)
       local self = setmetatable({}, class)
-      self:__init(...)
+      class.__init(self, ...)
       return self
     end,
     __tostring = function() return name end,
