@@ -476,20 +476,24 @@ function ChainedScheduler:__init(...)
   self._last_lr = current(self.optimizer)
 end
 
--- What schedulers change in groups; put back if it is closed by an error.
+local UNDO = {__close = function(undo, problem)
+  if problem == nil then return end
+  local self, states, before = undo[1], undo[2], undo[3]
+  for k, part in ipairs(self._schedulers) do part:load_state_dict(states[k]) end
+  for k, group in ipairs(self.optimizer.param_groups) do
+    scheduler.set_rate(group, before[k].lr)
+    group.momentum, group.betas = before[k].momentum, before[k].betas
+  end
+end}
+
+-- If it is closed by an error, the parts and what they change in groups are as they were before.
 local function unless_scheduled(self)
-  local before, state = {}, self:state_dict()
+  local states, before = {nil}, {nil}
+  for k, part in ipairs(self._schedulers) do states[k] = part:state_dict() end
   for k, group in ipairs(self.optimizer.param_groups) do
     before[k] = {lr = scheduler.rate(group), momentum = group.momentum, betas = copy(group.betas)}
   end
-  return setmetatable({}, {__close = function(_, problem)
-    if problem == nil then return end
-    self:load_state_dict(state)
-    for k, group in ipairs(self.optimizer.param_groups) do
-      scheduler.set_rate(group, before[k].lr)
-      group.momentum, group.betas = before[k].momentum, before[k].betas
-    end
-  end})
+  return setmetatable({self, states, before}, UNDO)
 end
 
 function ChainedScheduler:step()
