@@ -55,11 +55,11 @@ function check.called(who, name, value)
   end
 end
 
---- Have two tensors the same sizes, from a dimension on?
-function check.same_sizes(a, b, from)
+--- Have two tensors the same sizes, from a dimension (1) on?
+function check.same_size(a, b, from)
   local n = a:dim()
   if b:dim() ~= n then return false end
-  for d = from, n do
+  for d = from or 1, n do
     if a:size(d) ~= b:size(d) then return false end
   end
   return true

@@ -335,7 +335,7 @@ local function update_all(self, update)
     for _, p in ipairs(group.params) do
       if p.grad then
         local value, state = update(group, p, self.state[p])
-        if not check.same_sizes(value, p, 1) then
+        if not check.same_size(value, p) then
           fail("%s: the state of a parameter of shape %s is of another", self.__name,
             shape_text(p:size()))
         end

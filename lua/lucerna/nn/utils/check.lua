@@ -33,7 +33,7 @@ function check.tensors(who, name, value)
 end
 
 check.tensor, check.string, check.module = shared.tensor, shared.string, shared.module
-check.callable = shared.callable
+check.callable, check.same_size = shared.callable, shared.same_size
 
 --- A number; a tensor of one element counts as one.
 function check.number(who, name, value)
@@ -47,10 +47,6 @@ function check.type_name(value)
     return core.nn.is_parameter(value) and "Parameter" or "Tensor"
   end
   return core.nn.is_module(value) and core.nn.class_name(value) or type(value)
-end
-
-function check.same_size(a, b)
-  return table.concat(a:size(), " ") == table.concat(b:size(), " ")
 end
 
 --- A module's text on one line.

@@ -214,8 +214,6 @@ end
 
 -- ---- padding ----
 
-local same_sizes = require("lucerna.check").same_sizes
-
 local SIDES = { left = true, right = true }
 
 local function check_sequences(who, list)
@@ -224,7 +222,7 @@ local function check_sequences(who, list)
   for _, seq in ipairs(list) do
     if seq:dim() == 0 then check.fail("%s: a sequence has no dimensions", who) end
     longest, shortest = math.max(longest, seq:size(1)), math.min(shortest, seq:size(1))
-    if not same_sizes(seq, list[1], 2) then
+    if not check.same_size(seq, list[1], 2) then
       check.fail("%s: sequences must have the same sizes after the first dimension (got %s and %s)",
         who, shape_text(list[1].shape), shape_text(seq.shape))
     end
