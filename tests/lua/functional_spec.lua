@@ -616,6 +616,15 @@ describe("windows of a row:", function()
       end
     end
   end)
+
+  it("are pooled at strides whose multiples leave 32 bits", function()
+    if os.getenv "LUCERNA_TEST_SHORT" then return end -- it takes 1 GB
+    local stride <const> = 1 << 28
+    local x = lucerna.zeros(1, 1, stride + 2)
+    x[{1, 1, 1}], x[{1, 1, stride + 1}] = 1, 3
+    assert.same({{{0.5, 1.5}}}, F.avg_pool1d(x, 2, stride):tolist())
+    assert.same({{{1, 3}}}, F.max_pool1d(x, 2, stride):tolist())
+  end)
 end)
 
 describe("windows of any kind:", function()
