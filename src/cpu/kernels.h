@@ -45,6 +45,7 @@ typedef struct luc_kernels {
   const struct luc_grid_kernels *grid;         /* [2] */
   const struct luc_resize_kernels *resize;     /* [2] */
   const struct luc_ctc_kernels *ctc;
+  const struct luc_lapack_kernels *lapack;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

@@ -50,8 +50,11 @@ luc_status luc__lapack_routine(luc_context *ctx, const luc_lapack *l, const char
 }
 
 typedef struct loop {
+  luc_lapack_lanes_fn lanes;
   luc_lapack_fn one;
   const void *job;
+  bool f32;
+  int64_t count;
   atomic_int refused; /* the number of an argument, negative */
 } loop;
 
@@ -63,24 +66,43 @@ static void pieces(void *arg, void *block, int64_t begin, int64_t end) {
   }
 }
 
+static void groups(void *arg, void *block, int64_t begin, int64_t end) {
+  loop *p = arg;
+  for (int64_t g = begin; g < end; g++) {
+    const int64_t first = g * LUC_LANES_COUNT;
+    const int64_t n = luc__min64(LUC_LANES_COUNT, p->count - first);
+    const unsigned left = p->lanes(p->job, (luc_lanes){p->f32, n}, first);
+    for (int64_t i = 0; i < n && left; i++)
+      if (left >> i & 1) pieces(arg, block, first + i, first + i + 1);
+  }
+}
+
 /* Some microseconds, what a call costs, and what it takes to have OpenBLAS's lock from another
  * thread: those that have less to do would only wait for each other. */
 enum { PIECE_WORK = 1 << 14, CALL_WORK = 1 << 9, LOCK_WORK = 200 };
 
-luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count, int64_t work,
-                            size_t block, luc_lapack_fn one, const void *job) {
-  loop p = {.one = one, .job = job};
+luc_status luc__lapack_loop_lanes(luc_context *ctx, const luc_lapack *l, int64_t count,
+                                  int64_t work, size_t block, luc_lapack_lanes_fn lanes,
+                                  luc_lapack_fn one, const void *job) {
+  loop p = {.lanes = lanes, .one = one, .job = job, .f32 = l->f32, .count = count};
   atomic_init(&p.refused, 0);
   const bool waits = l->locks && work < LOCK_WORK;
+  const int64_t pieces_of = lanes ? luc__cuts(count, LUC_LANES_COUNT) : count;
   const int64_t grain = waits ? luc__max64(count, 1) : PIECE_WORK / (work + CALL_WORK) + 1;
   const int threads = l->get_threads();
   if (threads != 1) l->set_threads(1);
-  const luc_status status = luc__parallel_scratch(ctx, count, grain, block, pieces, &p);
+  const luc_status status =
+      luc__parallel_scratch(ctx, pieces_of, grain, block, lanes ? groups : pieces, &p);
   if (threads != 1) l->set_threads(threads);
   LUC_TRY(status);
   const int refused = atomic_load(&p.refused);
   LUC_CHECK(ctx, refused == 0, LUC_ERR_VALUE, "LAPACK refused argument %d", -refused);
   return LUC_OK;
+}
+
+luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count, int64_t work,
+                            size_t block, luc_lapack_fn one, const void *job) {
+  return luc__lapack_loop_lanes(ctx, l, count, work, block, NULL, one, job);
 }
 
 bool luc__lapack_empty(const luc_matrices *s, int64_t side, int32_t *info) {

@@ -6,6 +6,7 @@
 
 #include "cpu/copy_kernels.h"
 #include "cpu/lapack.h"
+#include "cpu/lapack_kernels.h"
 #include "cpu/number.h"
 
 /* The lengths of strings follow a Fortran routine's arguments. */
@@ -36,6 +37,17 @@ typedef int (*luc_lapack_fn)(const void *job, int64_t i, char *block);
  * meanwhile: the pool and the host own them. */
 luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count, int64_t work,
                             size_t block, luc_lapack_fn one, const void *job);
+/* Are matrices of this shape given to kernels of lanes? One alone takes as long as many. */
+static inline bool luc__lapack_in_lanes(const luc_lapack *l, const luc_matrices *s) {
+  const int64_t most = s->count > 1 ? LUC_LANES_SIDE : LUC_LANES_ALONE;
+  return !l->complex && s->m <= most && s->n <= most;
+}
+/* What is done to matrices from the i-th on in lanes; returns bits of those it left. */
+typedef unsigned (*luc_lapack_lanes_fn)(const void *job, luc_lanes l, int64_t i);
+/* The same, in lanes but for what those leave; `lanes` may be NULL. */
+luc_status luc__lapack_loop_lanes(luc_context *ctx, const luc_lapack *l, int64_t count,
+                                  int64_t work, size_t block, luc_lapack_lanes_fn lanes,
+                                  luc_lapack_fn one, const void *job);
 
 /* Is there nothing to do for matrices whose shorter side is `side`? None has failed so far. */
 bool luc__lapack_empty(const luc_matrices *s, int64_t side, int32_t *info);

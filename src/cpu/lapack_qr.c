@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "cpu/cuts.h"
+#include "cpu/kernels.h"
 #include "cpu/lapack_loop.h"
 
 typedef struct job {
   luc_lapack l;
+  const luc_lapack_kernels *lanes;
   luc_matrices s;
   int64_t k, wide; /* reflections; columns of Q, or right hand sides */
   int block;       /* reflections at a time */
@@ -53,6 +55,7 @@ static parts take(const job *j, char *block) {
 
 static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t wide, job *j) {
   *j = (job){.s = s, .k = luc__min64(s.m, s.n), .wide = wide};
+  j->lanes = luc__kernels(ctx)->lapack;
   j->block = j->k <= 256 ? 16 : 32;
   j->applied = s.n > j->k || wide > j->k;
   LUC_TRY(luc__lapack_open(ctx, &s, wide, &j->l));
@@ -148,14 +151,23 @@ static int qr(const void *job_, int64_t i, char *block) {
   return info;
 }
 
+static unsigned qr_lanes(const void *job_, luc_lanes l, int64_t i) {
+  const job *j = job_;
+  const int64_t m = j->s.m, n = j->s.n, wide = j->wide;
+  return j->lanes->qr(l, m, n, wide, luc__lapack_from(&j->l, j->from, i * m * n),
+                      j->q ? luc__lapack_at(&j->l, j->q, i * m * wide) : NULL,
+                      j->r ? luc__lapack_at(&j->l, j->r, i * wide * n) : NULL);
+}
+
 luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *a, void *q,
                    void *r) {
   job j;
   if (s.count == 0 || s.m == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, complete ? s.m : luc__min64(s.m, s.n), &j));
   j.from = a, j.q = q, j.r = r;
-  return luc__lapack_loop(ctx, &j.l, s.count, 4 * s.m * j.wide * j.k,
-                          (size_t)parts_size(&j) * j.l.item, qr, &j);
+  return luc__lapack_loop_lanes(ctx, &j.l, s.count, 4 * s.m * j.wide * j.k,
+                                (size_t)parts_size(&j) * j.l.item,
+                                luc__lapack_in_lanes(&j.l, &s) ? qr_lanes : NULL, qr, &j);
 }
 
 /* ---- the reflections themselves ---- */

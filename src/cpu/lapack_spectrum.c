@@ -2,11 +2,14 @@
 #include <string.h>
 
 #include "cpu/cuts.h"
+#include "cpu/kernels.h"
+#include "cpu/lapack_kernels.h"
 #include "cpu/lapack_loop.h"
 
 /* Matrices, what is asked about them and what comes out; a routine reads its part. */
 typedef struct job {
   luc_lapack l;
+  const luc_lapack_kernels *lanes;
   luc_matrices s;
   bool upper, full, vectors;
   int64_t k; /* right hand sides */
@@ -46,7 +49,7 @@ typedef struct job {
 
 /* A job for these matrices, and its routine. */
 static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t k, const char *stem, job *j) {
-  *j = (job){.s = s, .k = k};
+  *j = (job){.s = s, .k = k, .lanes = luc__kernels(ctx)->lapack};
   LUC_TRY(luc__lapack_open(ctx, &s, k, &j->l));
   return luc__lapack_routine(ctx, &j->l, stem, &j->call);
 }
@@ -101,6 +104,13 @@ static int eigh(const void *job_, int64_t i, char *block) {
   return j->info[i];
 }
 
+static unsigned eigh_lanes(const void *job_, luc_lanes l, int64_t i) {
+  const job *j = job_;
+  const int64_t n = j->s.n;
+  return j->lanes->eigh(l, n, j->upper, j->vectors, luc__lapack_at(&j->l, j->a, i * n * n),
+                        value_at(j, i * n));
+}
+
 /* Room for ormtr's blocks of reflections, which syevd's own answer leaves out. */
 enum { BLOCK = 64 };
 
@@ -118,7 +128,8 @@ luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, bool vectors,
   j.lwork = luc__lapack_work(&j.l, wanted) + BLOCK * (n + BLOCK + 1), j.liwork = 3 + 5 * n;
   j.lrwork = j.l.complex ? luc__lapack_work(&j.l, &wanted_real) : 0;
   const size_t block = lay_out(&j, s.n * s.n);
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s), block, eigh, &j);
+  return luc__lapack_loop_lanes(ctx, &j.l, s.count, work_of(&s), block,
+                                luc__lapack_in_lanes(&j.l, &s) ? eigh_lanes : NULL, eigh, &j);
 }
 
 /* ---- singular values ---- */
@@ -156,6 +167,16 @@ static int svd(const void *job_, int64_t i, char *block) {
   return j->info[i];
 }
 
+static unsigned svd_lanes(const void *job_, luc_lanes l, int64_t i) {
+  const job *j = job_;
+  const int64_t m = j->s.m, n = j->s.n, k = luc__min64(m, n);
+  const int64_t wide = j->full ? m : k, high = j->full ? n : k;
+  return j->lanes->svd(l, m, n, j->full, luc__lapack_at(&j->l, j->a, i * m * n),
+                       j->vectors ? luc__lapack_at(&j->l, j->u, i * m * wide) : NULL,
+                       value_at(j, i * k),
+                       j->vectors ? luc__lapack_at(&j->l, j->vh, i * high * n) : NULL);
+}
+
 /* What complex routines ask for in their description. */
 static luc_status svd_room(luc_context *ctx, job *j) {
   const int64_t k = luc__min64(j->s.m, j->s.n), most = luc__max64(j->s.m, j->s.n);
@@ -182,7 +203,8 @@ luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *
   j.lwork = luc__lapack_work(&j.l, wanted), j.liwork = 8 * (int)k;
   LUC_TRY(svd_room(ctx, &j));
   const size_t block = lay_out(&j, 0);
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s), block, svd, &j);
+  return luc__lapack_loop_lanes(ctx, &j.l, s.count, work_of(&s), block,
+                                luc__lapack_in_lanes(&j.l, &s) ? svd_lanes : NULL, svd, &j);
 }
 
 /* ---- least squares ---- */

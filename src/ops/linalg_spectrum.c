@@ -1,4 +1,4 @@
-/* Eigenvalues of Hermitian matrices and singular values. Signs of vectors are LAPACK's: only what
+/* Eigenvalues of Hermitian matrices and singular values. Signs of vectors are arbitrary: only what
  * does not depend on them has a meaningful gradient. */
 #include <math.h>
 #include <string.h>

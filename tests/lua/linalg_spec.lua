@@ -465,6 +465,131 @@ describe("linalg", function()
       out(lucerna.float64))
   end)
 
+  -- Up to 8 rows and columns lie in lanes; one matrix of more than 5, and any larger, is LAPACK's.
+  for _, name in ipairs {"float32", "float64"} do
+    local options = {dtype = lucerna[name]}
+    local eps = name == "float32" and 1e-5 or 2e-14
+
+    local function near(a, b, scale)
+      parity.close(a / scale, b / scale, {rtol = eps, atol = eps})
+    end
+    local function is_orthogonal(q)
+      local n = q.shape[#q.shape]
+      parity.close(q.mT:matmul(q), lucerna.eye(n, options):expand(q.shape[1], n, n),
+        {rtol = 0, atol = eps})
+    end
+    local function columns(s) return s:unsqueeze(-2) end
+
+    local function check_svd(a, scale)
+      local complex = linalg.svdvals(a:to(name == "float32" and "complex64" or "complex128"))
+      local k = math.min(a.shape[2], a.shape[3])
+      for _, full in ipairs {true, false} do
+        local u, s, vh = linalg.svd(a, full)
+        is_orthogonal(u)
+        is_orthogonal(vh.mT)
+        local us = u:narrow(-1, 1, k) * columns(s / scale)
+        near(us:matmul(vh:narrow(-2, 1, k)) * scale, a, scale)
+        near(s, complex, scale)
+        near(s, linalg.svdvals(a), scale)
+        assert.is_true(s:ge(0):all():item())
+        assert.is_true(s:equal((s:sort(-1, true))))
+      end
+    end
+
+    local function check_qr(a, scale)
+      for _, mode in ipairs {"reduced", "complete", "r"} do
+        local q, r = linalg.qr(a, mode)
+        assert.is_true(r:tril(-1):eq(0):all():item())
+        if mode ~= "r" then
+          is_orthogonal(q)
+          near(q:matmul(r / scale) * scale, a, scale)
+        end
+      end
+    end
+
+    local function check_eigh(a, scale)
+      for _, part in ipairs {"L", "U"} do
+        local s = part == "L" and a:tril() + a:tril(-1).mT or a:triu() + a:triu(1).mT
+        local w, v = linalg.eigh(a, part)
+        is_orthogonal(v)
+        near((v * columns(w / scale)):matmul(v.mT) * scale, s, scale)
+        near(w, linalg.eigvalsh(a, part), scale)
+        assert.is_true(w:equal((w:sort(-1))))
+      end
+    end
+
+    it("takes small matrices apart, as many as there are: " .. name, function()
+      local n = 0
+      for m = 1, 9 do
+        for _, c in ipairs {1, m - 1, m, m + 1} do
+          for _, scale in ipairs {1, name == "float32" and 1e-30 or 1e-290,
+            name == "float32" and 1e30 or 1e290} do
+            local count = n % 3 == 0 and 1 or n % 3 == 1 and 2 or 19
+            local a = lucerna.randn({count, m, math.max(c, 1)}, options) * scale
+            check_svd(a, scale)
+            check_qr(a, scale)
+            if c == m and m > 1 then check_eigh(a, scale) end
+            n = n + 1
+          end
+        end
+      end
+    end)
+
+    it("takes apart what has less than full rank, or nothing in it: " .. name, function()
+      for n = 2, 8 do
+        local one = lucerna.randn({11, n, 1}, options):matmul(lucerna.randn({11, 1, n}, options))
+        for _, a in ipairs {one, one * 0, lucerna.ones({11, n, n}, options),
+          lucerna.eye(n, options):expand(11, n, n), lucerna.randint(-1, 2, {11, n, n}, options),
+          one * lucerna.logspace(0, -25, n, options)} do
+          check_svd(a, 1)
+          check_qr(a, 1)
+          check_eigh(a, 1)
+        end
+        assert.is_true(linalg.matrix_rank(one):eq(1):all():item())
+      end
+    end)
+
+    it("finds small singular values to the last digits, whatever the columns weigh: " .. name,
+      function()
+      local weights = lucerna.tensor({1, 1e-5, 1e-10, 1e-15}, options)
+      local a = linalg.qr(lucerna.randn({9, 4, 4}, {dtype = lucerna.float64})):to(options.dtype)
+      parity.close(linalg.svdvals(a * weights) / weights, lucerna.ones({9, 4}, options),
+        {rtol = 0, atol = eps})
+    end)
+  end
+
+  it("has LAPACK's signs in R, and leaves what is triangular", function()
+    local a = lucerna.tensor {{3.0, 1.0}, {4.0, 2.0}}
+    local q, r = linalg.qr(a)
+    parity.close(q, lucerna.tensor {{-0.6, -0.8}, {-0.8, 0.6}})
+    parity.close(r, lucerna.tensor {{-5.0, -2.2}, {0.0, 0.4}})
+    q, r = linalg.qr(lucerna.tensor {{-1.0, 2.0}, {0.0, -3.0}})
+    assert.is_true(q:equal(lucerna.eye(2)))
+    assert.is_true(r:equal(lucerna.tensor {{-1.0, 2.0}, {0.0, -3.0}}))
+  end)
+
+  it("takes matrices apart as if they were alone", function()
+    local a = lucerna.randn(13, 3, 3)
+    for _, bad in ipairs {0 / 0, math.huge} do
+      local b = a:clone()
+      b[6][1][2] = bad
+      assert.is_true(linalg.eigvalsh(b):equal(linalg.eigvalsh(a))) -- which does not read it
+      local q, r = linalg.qr(b)
+      local good_q, good_r = linalg.qr(a)
+      for _, i in ipairs {1, 5, 7, 8, 9, 13} do
+        assert.is_true(q[i]:equal(good_q[i]))
+        assert.is_true(r[i]:equal(good_r[i]))
+      end
+      assert.is_true(q[6]:isnan():any():item())
+      parity.refused("linalg.svd: (Batch element 6)", linalg.svd, b)
+      parity.refused("linalg.svdvals: (Batch element 6)", linalg.svdvals, b)
+    end
+    for i = 1, 13 do
+      assert.is_true(linalg.svdvals(a)[i]:equal(linalg.svdvals(a[i])))
+      assert.is_true(linalg.eigvalsh(a)[i]:equal(linalg.eigvalsh(a[i])))
+    end
+  end)
+
   it("cond is infinite where there is no inverse, in any norm", function()
     local a = lucerna.stack {lucerna.zeros(2, 2), lucerna.eye(2)}
     for norm, of_eye in pairs {nuc = 4.0, fro = 2.0, [1] = 1.0, [-1] = 1.0, [math.huge] = 1.0} do
