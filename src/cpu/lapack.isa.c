@@ -394,4 +394,5 @@ static unsigned qr(luc_lanes l, int64_t m, int64_t n, int64_t wide, const void *
   return left;
 }
 
-const luc_lapack_kernels LUC_ISA_NAME(luc__lapack) = {svd, eigh, qr};
+const luc_lapack_kernels LUC_ISA_NAME(luc__lapack) = {
+    .side = LANES > 2 ? LUC_LANES_SIDE : LUC_LANES_SIDE / 2, .svd = svd, .eigh = eigh, .qr = qr};

@@ -8,9 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The most rows and columns, those that are worth it for one matrix, and the most matrices of a
- * call. */
-enum { LUC_LANES_SIDE = 8, LUC_LANES_ALONE = 5, LUC_LANES_COUNT = 8 };
+/* The most rows and columns, and the most matrices of a call. */
+enum { LUC_LANES_SIDE = 16, LUC_LANES_COUNT = 8 };
 
 /* `count` matrices behind each other, of floats or of doubles. */
 typedef struct luc_lanes {
@@ -19,6 +18,7 @@ typedef struct luc_lanes {
 } luc_lanes;
 
 typedef struct luc_lapack_kernels {
+  int64_t side; /* the most rows and columns of which LAPACK takes longer */
   /* a [m, n] = u diag(values) vh, as luc__svd */
   unsigned (*svd)(luc_lanes l, int64_t m, int64_t n, bool full, const void *a, void *u,
                   void *values, void *vh);

@@ -37,6 +37,7 @@ luc_status luc__lapack_open(luc_context *ctx, const luc_matrices *s, int64_t k, 
   l->complex = luc__dtype_is_complex(s->dtype);
   l->letter = l->complex ? (l->f32 ? 'c' : 'z') : (l->f32 ? 's' : 'd');
   l->item = luc__dtype_size(s->dtype);
+  l->lanes = luc__kernels(ctx)->lapack;
   l->turn = luc__kernels(ctx)->copy->transpose[luc__log2((int64_t)l->item)];
   return open_library(ctx, l);
 }

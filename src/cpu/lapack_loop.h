@@ -19,6 +19,7 @@ typedef struct luc_lapack {
   bool f32;    /* of numbers, or of the parts of complex ones */
   bool complex;
   size_t item;
+  const luc_lapack_kernels *lanes;
   luc_transpose_fn turn; /* of such items */
   bool locks;            /* a routine takes OpenBLAS's lock */
   int (*get_threads)(void);
@@ -37,9 +38,9 @@ typedef int (*luc_lapack_fn)(const void *job, int64_t i, char *block);
  * meanwhile: the pool and the host own them. */
 luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count, int64_t work,
                             size_t block, luc_lapack_fn one, const void *job);
-/* Are matrices of this shape given to kernels of lanes? One alone takes as long as many. */
+/* Are matrices of this shape given to kernels of lanes? Few take as long as many. */
 static inline bool luc__lapack_in_lanes(const luc_lapack *l, const luc_matrices *s) {
-  const int64_t most = s->count > 1 ? LUC_LANES_SIDE : LUC_LANES_ALONE;
+  const int64_t most = s->count >= LUC_LANES_COUNT ? l->lanes->side : s->count > 1 ? 8 : 5;
   return !l->complex && s->m <= most && s->n <= most;
 }
 /* What is done to matrices from the i-th on in lanes; returns bits of those it left. */

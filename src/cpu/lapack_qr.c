@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "cpu/cuts.h"
-#include "cpu/kernels.h"
 #include "cpu/lapack_loop.h"
 
 typedef struct job {
   luc_lapack l;
-  const luc_lapack_kernels *lanes;
   luc_matrices s;
   int64_t k, wide; /* reflections; columns of Q, or right hand sides */
   int block;       /* reflections at a time */
@@ -55,7 +53,6 @@ static parts take(const job *j, char *block) {
 
 static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t wide, job *j) {
   *j = (job){.s = s, .k = luc__min64(s.m, s.n), .wide = wide};
-  j->lanes = luc__kernels(ctx)->lapack;
   j->block = j->k <= 256 ? 16 : 32;
   j->applied = s.n > j->k || wide > j->k;
   LUC_TRY(luc__lapack_open(ctx, &s, wide, &j->l));
@@ -154,9 +151,9 @@ static int qr(const void *job_, int64_t i, char *block) {
 static unsigned qr_lanes(const void *job_, luc_lanes l, int64_t i) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, wide = j->wide;
-  return j->lanes->qr(l, m, n, wide, luc__lapack_from(&j->l, j->from, i * m * n),
-                      j->q ? luc__lapack_at(&j->l, j->q, i * m * wide) : NULL,
-                      j->r ? luc__lapack_at(&j->l, j->r, i * wide * n) : NULL);
+  return j->l.lanes->qr(l, m, n, wide, luc__lapack_from(&j->l, j->from, i * m * n),
+                        j->q ? luc__lapack_at(&j->l, j->q, i * m * wide) : NULL,
+                        j->r ? luc__lapack_at(&j->l, j->r, i * wide * n) : NULL);
 }
 
 luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *a, void *q,

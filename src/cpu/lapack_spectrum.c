@@ -2,14 +2,11 @@
 #include <string.h>
 
 #include "cpu/cuts.h"
-#include "cpu/kernels.h"
-#include "cpu/lapack_kernels.h"
 #include "cpu/lapack_loop.h"
 
 /* Matrices, what is asked about them and what comes out; a routine reads its part. */
 typedef struct job {
   luc_lapack l;
-  const luc_lapack_kernels *lanes;
   luc_matrices s;
   bool upper, full, vectors;
   int64_t k; /* right hand sides */
@@ -49,7 +46,7 @@ typedef struct job {
 
 /* A job for these matrices, and its routine. */
 static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t k, const char *stem, job *j) {
-  *j = (job){.s = s, .k = k, .lanes = luc__kernels(ctx)->lapack};
+  *j = (job){.s = s, .k = k};
   LUC_TRY(luc__lapack_open(ctx, &s, k, &j->l));
   return luc__lapack_routine(ctx, &j->l, stem, &j->call);
 }
@@ -107,8 +104,8 @@ static int eigh(const void *job_, int64_t i, char *block) {
 static unsigned eigh_lanes(const void *job_, luc_lanes l, int64_t i) {
   const job *j = job_;
   const int64_t n = j->s.n;
-  return j->lanes->eigh(l, n, j->upper, j->vectors, luc__lapack_at(&j->l, j->a, i * n * n),
-                        value_at(j, i * n));
+  return j->l.lanes->eigh(l, n, j->upper, j->vectors, luc__lapack_at(&j->l, j->a, i * n * n),
+                          value_at(j, i * n));
 }
 
 /* Room for ormtr's blocks of reflections, which syevd's own answer leaves out. */
@@ -171,10 +168,10 @@ static unsigned svd_lanes(const void *job_, luc_lanes l, int64_t i) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, k = luc__min64(m, n);
   const int64_t wide = j->full ? m : k, high = j->full ? n : k;
-  return j->lanes->svd(l, m, n, j->full, luc__lapack_at(&j->l, j->a, i * m * n),
-                       j->vectors ? luc__lapack_at(&j->l, j->u, i * m * wide) : NULL,
-                       value_at(j, i * k),
-                       j->vectors ? luc__lapack_at(&j->l, j->vh, i * high * n) : NULL);
+  return j->l.lanes->svd(l, m, n, j->full, luc__lapack_at(&j->l, j->a, i * m * n),
+                         j->vectors ? luc__lapack_at(&j->l, j->u, i * m * wide) : NULL,
+                         value_at(j, i * k),
+                         j->vectors ? luc__lapack_at(&j->l, j->vh, i * high * n) : NULL);
 }
 
 /* What complex routines ask for in their description. */
