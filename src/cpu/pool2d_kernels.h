@@ -4,8 +4,8 @@
 
 #include "cpu/pool2d.h"
 
-/* A window of planes that lie side by side: how many layers, rows and columns it has, and how many
- * positions of a plane these are apart. */
+/* A window, maybe of planes that lie side by side: how many layers, rows and columns it has, and
+ * how many positions of a plane these are apart. */
 typedef struct luc_pool_box {
   int64_t first, layers, rows, columns;
   int64_t layer_step, row_step, column_step;
@@ -26,9 +26,9 @@ typedef struct luc_pool2d_kernels {
                   void *dx);
   /* Of windows that max_lines takes. */
   void (*avg_lines)(const luc_pool2d *p, int64_t planes, const void *x, void *y);
-  /* Row r of windows.h's: most = the larger of it and most, in rows which it came from (int32, or
-   * int64 for doubles). Row 0 comes first. Whole vectors are written. */
-  void (*max_row)(const void *row, int64_t n, int64_t r, void *most, void *rows);
+  /* The largest of each column of a window, and which of its rows it came from (int32, or int64
+   * for doubles). Whole vectors are written. */
+  void (*max_rows)(const luc_pool_box *b, const void *x, void *most, void *rows);
   /* One window of `side` planes, a position of all of which is adjacent; places may be NULL. */
   void (*max_beside)(const luc_pool_box *b, const void *x, int64_t side, void *y, int64_t *places);
   void (*avg_beside)(const luc_pool_box *b, const void *x, int64_t side, double divisor, void *y);

@@ -72,11 +72,17 @@ static bool is_whole(const luc_pool2d *p) {
   return p->divisor_override == 0;
 }
 
+/* Is a plane one row that kernels read as it lies, long enough for it? */
+static bool is_straight(const luc_pool2d *p) {
+  return luc__pool_is_seamless(p) ||
+         (p->in[0] == 1 && p->out[0] == 1 && p->padding[1] == 0 && p->in[1] > 32);
+}
+
 /* Do windows.c's tables take planes side by side that would go one by one here? */
 static bool by_windows(const luc_pool2d *p, const luc_tensor *input, int spatial, bool places) {
   return luc__channels_last(input, spatial) ||
          (luc__windows_are_tiny(p->planes, p->in[1], p->in[0] * p->in[1], p->out[0] * p->out[1]) &&
-          (places || !(luc__pool_is_2x2(p) || luc__pool_is_seamless(p))));
+          (places || !(luc__pool_is_2x2(p) || is_straight(p))));
 }
 
 static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, luc_value *out) {

@@ -628,6 +628,36 @@ describe("windows of a row:", function()
 end)
 
 describe("windows of any kind:", function()
+  -- Columns of several rows are joined first, four vectors or one at a time.
+  it("of a volume are the largest of their rows, with the place of the first", function()
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      for _, shape in ipairs {{17, 8, 8, 8}, {2, 5, 6, 150}, {1, 3, 7, 67}, {2, 1, 9, 600}} do
+        local x = lucerna.randint(-4, 4, shape, {dtype = dtype})
+        x[{1, 1, 2, 7}], x[{1, shape[2], 6, 3}] = 0 / 0, -math.huge
+        local out = {math.min(2, shape[2]), 3, 2}
+        local y, at = F.adaptive_max_pool3d(x, out, {return_indices = true})
+        local function window(d, o) -- from 1
+          return (o - 1) * shape[d] // out[d - 1] + 1, (o * shape[d] + out[d - 1] - 1) // out[d - 1]
+        end
+        for a = 1, out[1] do for b = 1, out[2] do for c = 1, out[3] do
+          local a1, a2 = window(2, a)
+          local b1, b2 = window(3, b)
+          local c1, c2 = window(4, c)
+          local part = x[{{}, {a1, a2}, {b1, b2}, {c1, c2}}]:flatten(2)
+          local most = part:amax(-1)
+          assert.is_true(lucerna.allclose(y[{{}, a, b, c}], most,
+            {rtol = 0, atol = 0, equal_nan = true}))
+          local i = part:argmax(-1) - 1
+          local wide, high = c2 - c1 + 1, b2 - b1 + 1
+          local row = i:div(wide, {rounding_mode = "floor"})
+          local deep = row:div(high, {rounding_mode = "floor"}) + a1 - 1
+          local place = (deep * shape[3] + row % high + b1 - 1) * shape[4] + i % wide + c1
+          assert.is_true(at[{{}, a, b, c}]:equal(place))
+        end end end
+      end
+    end
+  end)
+
   -- The largest of a window's elements, each of which is a plane of strided ones.
   local function expected(x, kernel, stride, dilation)
     local best
