@@ -348,8 +348,12 @@ static const pair *select_rank(const sort_lines *s, int64_t first, int64_t rank,
   p->key = rank_key(s, keys, spare, kept, rank - below, &nth);
   for (int64_t i = 0, m; nth >= 0; i += m) {
     m = luc__min64(n - i, STRIP);
+    int64_t equal = 0;
     line_keys(s, first, i, m, strip);
-    for (int64_t k = 0; k < m && nth >= 0; k++)
+    if (i + m < n) s->kernels->count(strip, m, p->key, &equal); /* the last has it for sure */
+    const bool passed = i + m < n && nth >= equal;
+    if (passed) nth -= equal;
+    for (int64_t k = passed ? m : 0; k < m && nth >= 0; k++)
       if (strip[k] == p->key && nth-- == 0) p->at = i + k;
   }
   return p;
