@@ -32,23 +32,32 @@ static void bound_keys(void *arg, int64_t begin, int64_t end) {
   if (descents) atomic_store_explicit(&s->unsorted, true, memory_order_relaxed);
 }
 
-/* `first` and how many of m bounds are before the place of each of n keys, LUC_SEARCH_AHEAD of
- * which are looked for at once: then they wait for memory together. Which way a key goes is a
+/* `first` and how many of m bounds are before the place of each of n keys, of which `tried`, n or
+ * more, are looked for at once: then they wait for memory together. Which way a key goes is a
  * coin's: by arithmetic, not by a branch. */
-static inline __attribute__((always_inline)) void places(const uint64_t *bounds, int64_t m,
-                                                         const uint64_t *keys, int64_t n,
-                                                         int64_t first, const bool right,
-                                                         int64_t *restrict out) {
+static inline __attribute__((always_inline)) void
+place_some(const uint64_t *bounds, int64_t m, const uint64_t *keys, int64_t n, int64_t first,
+           const bool right, const int64_t tried, int64_t *restrict out) {
   int64_t at[LUC_SEARCH_AHEAD] = {0};
   for (int64_t left = m, half; left > 1; left -= half) {
     half = left / 2;
     const uint64_t *middle = bounds + half - 1;
-#pragma GCC unroll 1
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < tried; k++)
       at[k] += half & -(int64_t)luc__is_before(middle[at[k]], keys[k], right);
   }
   for (int64_t k = 0; k < n; k++)
     out[k] = first + at[k] + (m > 0 && luc__is_before(bounds[at[k]], keys[k], right));
+}
+
+/* A constant number is quicker, even where it is more than n, behind which there are other keys. */
+static inline __attribute__((always_inline)) void places(const uint64_t *bounds, int64_t m,
+                                                         const uint64_t *keys, int64_t n,
+                                                         int64_t first, const bool right,
+                                                         int64_t *restrict out) {
+  if (n > LUC_SEARCH_AHEAD / 2)
+    place_some(bounds, m, keys, n, first, right, LUC_SEARCH_AHEAD, out);
+  else
+    place_some(bounds, m, keys, n, first, right, n, out);
 }
 
 /* The same of bounds in no order, where it matters how they are halved. Behind them stands one
@@ -92,7 +101,7 @@ static void search_range(void *arg, int64_t begin, int64_t end) {
   const luc_search_job *job = s->job;
   const int64_t per_row = job->per_row ? job->per_row : job->n;
   const bool unsorted = atomic_load_explicit(&s->unsorted, memory_order_relaxed);
-  uint64_t keys[STRIP];
+  uint64_t keys[STRIP + LUC_SEARCH_AHEAD] = {0};
   for (int64_t from = begin, n; from < end; from += n) {
     n = luc__min64(end - from, STRIP);
     s->kernels->keys(job->values, job->dtype, from, 1, n, 0, keys);
@@ -117,7 +126,7 @@ luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   int64_t rows = job->per_row ? job->n / job->per_row : 1, bounds = rows * job->m;
   size_t bytes = luc__mul_size((size_t)bounds + 1, sizeof(uint64_t));
   search s = {job, luc__kernels(ctx)->sort, NULL, false};
-  const int64_t worth = luc__dtype_size(job->dtype) < 8 ? 2 : 4; /* shorter ones widen each time */
+  const int64_t worth = luc__dtype_size(job->dtype) < 8 ? 2 : 3; /* shorter ones widen each time */
   int64_t steps = 1;
   for (int64_t left = job->m; left > 1; left /= 2) steps++;
   if (job->n * steps < worth * bounds) {

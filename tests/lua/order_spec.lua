@@ -126,6 +126,21 @@ describe("a long line", function()
     end
   end)
 
+  it("is searched in rows, however many are looked for in each", function()
+    for _, dtype in ipairs { "float32", "float64", "int64" } do
+      for n = 1, 35 do
+        local x = lucerna.randint(0, 50, { 31, 1 + n % 7 * 3 }):sort():to(lucerna[dtype])
+        local y = lucerna.randint(-1, 51, { 31, n }):to(lucerna[dtype])
+        for _, right in ipairs { false, true } do
+          local bound, value = x:unsqueeze(2), y:unsqueeze(3)
+          local below = right and bound:le(value) or bound:lt(value)
+          local at = lucerna.searchsorted(x, y, { right = right }) - 1
+          assert.is_true(at:equal(below:sum(3)), dtype .. n)
+        end
+      end
+    end
+  end)
+
   -- PyTorch goes on behind a bound unless that is not below (right: above), which NaN never is.
   local function halved(bounds, value, right)
     local low, high = 1, #bounds + 1
