@@ -78,45 +78,59 @@ static void sum_run_f16(void *a, void *b, const void *in, int64_t n, int64_t fir
   *(double *)a += total_of_f32(in, n, sizeof(uint16_t), luc__widened_f16, itself_f32);
 }
 
-/* Some rows of halves are added as floats, then to the states: `sides` vectors, or what is left. */
-LUC_INLINE void add_halves(double *restrict s, const uint16_t *in, int64_t left, int64_t step,
-                           int64_t rows, luc_vf32 (*load)(LOAD), const int sides) {
-  luc_vf32 acc[4] = {{0}};
-  for (int64_t r = 0; r < rows; r++)
-    for (int k = 0; k < sides; k++) acc[k] += load(in, r * step + k * LANES, left - k * LANES);
-  for (int k = 0; k < sides * LANES / WIDE; k++)
-    *(luc_vf64 *)(s + k * WIDE) += widened_f32(acc[k * WIDE / LANES], k % (LANES / WIDE));
-}
+typedef luc_vf32 (*join_floats)(luc_vf32, luc_vf32);
+typedef luc_vf64 (*join_doubles)(luc_vf64, luc_vf64);
 
-/* A last vector begins among columns that were added before, of which nothing is kept. */
-LUC_INLINE void half_rows(double *restrict s, const uint16_t *in, int64_t n, int64_t step,
-                          int64_t count, luc_vf32 (*load)(LOAD)) {
-  enum { MOST = 16 };
-  for (int64_t r = 0; r < count; r += MOST, in += MOST * step) {
-    const int64_t rows = count - r < MOST ? count - r : MOST;
-    int64_t i = 0;
-    for (; i + STEP_f32 <= n; i += STEP_f32)
-      add_halves(s + i, in + i, STEP_f32, step, rows, load, 4);
-    for (; i + LANES <= n; i += LANES) add_halves(s + i, in + i, LANES, step, rows, load, 1);
-    if (i == 0) {
-      add_halves(s, in, n, step, rows, load, 1);
-    } else if (i < n) {
-      _Alignas(LUC_VECTOR_BYTES) double last[LANES] = {0};
-      add_halves(last, in + n - LANES, LANES, step, rows, load, 1);
-      for (; i < n; i++) s[i] += last[i - (n - LANES)];
-    }
+LUC_INLINE luc_vf64 add_doubles(luc_vf64 a, luc_vf64 b) {
+  return a + b;
+}
+/* Some rows of halves are joined as floats, then with the states: `sides` vectors, or what is
+ * left. */
+LUC_INLINE void join_halves(double *restrict s, const uint16_t *in, int64_t left, int64_t step,
+                            int64_t rows, luc_vf32 (*load)(LOAD), join_floats join,
+                            join_doubles into, const int sides) {
+  luc_vf32 acc[4];
+  for (int k = 0; k < sides; k++) acc[k] = load(in, k * LANES, left - k * LANES);
+  for (int64_t r = 1; r < rows; r++)
+    for (int k = 0; k < sides; k++)
+      acc[k] = join(acc[k], load(in, r * step + k * LANES, left - k * LANES));
+  for (int k = 0; k < sides * LANES / WIDE; k++) {
+    luc_vf64 *states = (luc_vf64 *)(s + k * WIDE);
+    *states = into(*states, widened_f32(acc[k * WIDE / LANES], k % (LANES / WIDE)));
   }
 }
-static void sum_rows_bf16(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
-                          int64_t step, int64_t count, int64_t first) {
-  (void)b, (void)first;
-  half_rows(a, in, n, step, count, luc__widened_bf16);
+
+/* A last vector begins among columns that were joined before, of which nothing is kept. */
+LUC_INLINE void half_rows(double *restrict s, const uint16_t *in, int64_t n, int64_t step,
+                          int64_t count, luc_vf32 (*load)(LOAD), join_floats join,
+                          join_doubles into) {
+  enum { MOST = 16 };
+  for (int64_t r = 0; r < count; r += MOST, in += MOST * step) {
+    const int64_t rows = count - r < MOST ? count - r : MOST, from = n > LANES ? n - LANES : 0;
+    int64_t i = 0;
+    for (; i + STEP_f32 <= n; i += STEP_f32)
+      join_halves(s + i, in + i, STEP_f32, step, rows, load, join, into, 4);
+    for (; i + LANES <= n; i += LANES)
+      join_halves(s + i, in + i, LANES, step, rows, load, join, into, 1);
+    if (i == n) continue;
+    _Alignas(LUC_VECTOR_BYTES) double last[LANES] = {0};
+    memcpy(last, s + from, (size_t)(n - from) * sizeof *s);
+    join_halves(last, in + from, n - from, step, rows, load, join, into, 1);
+    memcpy(s + i, last + (i - from), (size_t)(n - i) * sizeof *s);
+  }
 }
-static void sum_rows_f16(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
-                         int64_t step, int64_t count, int64_t first) {
-  (void)b, (void)first;
-  half_rows(a, in, n, step, count, luc__widened_f16);
-}
+#define HALF_ROWS(id, type, join, into)                                                            \
+  static void id##_rows_##type(void *restrict a, void *restrict b, const void *restrict in,        \
+                               int64_t n, int64_t step, int64_t count, int64_t first) {            \
+    (void)b, (void)first;                                                                          \
+    half_rows(a, in, n, step, count, luc__widened_##type, join, into);                             \
+  }
+HALF_ROWS(sum, f16, add_f32, add_doubles)
+HALF_ROWS(sum, bf16, add_f32, add_doubles)
+HALF_ROWS(max, f16, vmaximum, luc__maximum_f64)
+HALF_ROWS(max, bf16, vmaximum, luc__maximum_f64)
+HALF_ROWS(min, f16, vminimum, luc__minimum_f64)
+HALF_ROWS(min, bf16, vminimum, luc__minimum_f64)
 
 #define EXTREME(id, type, largest, joined)                                                         \
   static void id##_run_##type(void *a, void *b, const void *in, int64_t n, int64_t first) {        \
@@ -127,10 +141,6 @@ EXTREME(max, f16, true, larger_f32)
 EXTREME(max, bf16, true, larger_f32)
 EXTREME(min, f16, false, smaller_f32)
 EXTREME(min, bf16, false, smaller_f32)
-#define max_rows_f16  NULL
-#define max_rows_bf16 NULL
-#define min_rows_f16  NULL
-#define min_rows_bf16 NULL
 
 #include "cpu/real_end.inc"
 

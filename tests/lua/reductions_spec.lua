@@ -141,9 +141,11 @@ describe("a reduction", function()
     end
   end)
 
-  it("of integers along the first dimension takes each of its rows", function()
-    local all = { "amax", "amin", "any", "all" }
-    for _, dtype in ipairs { "int64", "int32", "int16", "int8", "uint8", "bool" } do
+  it("along the first dimension takes each of its rows", function()
+    for _, dtype in ipairs { "int64", "int32", "int16", "int8", "uint8", "bool", "float16",
+                             "bfloat16" } do
+      local all = { "amax", "amin", "any", "all" }
+      if not lucerna[dtype].is_floating_point then all = { "sum", "prod", table.unpack(all) } end
       for _, columns in ipairs { 4, 5, 10, 40, 300, 1030 } do
         for _, rows in ipairs { 2, 3, 6, 17, 35, 1029 } do
           local x = lucerna.arange(rows * columns):mul(7919):remainder(1000003)
@@ -155,6 +157,23 @@ describe("a reduction", function()
             want = want[op](want, 2)
             assert.is_true(want:equal(x[op](x, 1)), op .. dtype .. rows .. "x" .. columns)
             assert.is_true(want:equal(gaps[op](gaps, 1)))
+          end
+        end
+      end
+    end
+  end)
+
+  it("along the first dimension of halves keeps what is no number", function()
+    for _, dtype in ipairs { "float16", "bfloat16" } do
+      for _, columns in ipairs { 8, 21, 64, 75 } do
+        for _, rows in ipairs { 16, 33, 100 } do
+          local x = lucerna.randn(rows, columns):to(lucerna[dtype])
+          x[rows][columns], x[1][2], x[rows // 2][3] = 0 / 0, 1 / 0, -1 / 0
+          for _, op in ipairs { "amax", "amin" } do
+            local want, y = x:float(), x[op](x, 1):float()
+            want = want[op](want, 1)
+            assert.is_true(y[columns]:isnan():item())
+            assert.is_true(want[{ { 1, -2 } }]:equal(y[{ { 1, -2 } }]), op .. dtype .. columns)
           end
         end
       end
