@@ -340,6 +340,34 @@ describe("pointwise kernels", function()
     end
   end)
 
+  it("divide integers exactly, however large", function()
+    local float, double = 1 << 24, 1 << 53
+    for dtype, bounds in pairs { int8 = {127}, uint8 = {255}, int16 = {32767},
+      int32 = {float - 1, float + 1, (1 << 31) - 1},
+      int64 = {float - 1, float + 1, (1 << 31) - 1, double - 1, double + 1, 1 << 62} } do
+      for _, most in ipairs(bounds) do
+        local a, b = {}, {}
+        for i = 1, 300 do
+          local by = i % 7 == 0 and most - i % 3 or i % 40 + 1
+          local over = (most // by) * by - i % 2 -- a multiple, or one less
+          a[i], b[i] = over, dtype ~= "uint8" and i % 5 == 0 and -by or by
+          if dtype ~= "uint8" and i % 4 == 0 then a[i] = -over end
+        end
+        local x = lucerna.tensor(a, {dtype = lucerna[dtype]})
+        local y = lucerna.tensor(b, {dtype = lucerna[dtype]})
+        local rest, floor, trunc = x:fmod(y), x:div(y, {rounding_mode = "floor"}),
+          x:div(y, {rounding_mode = "trunc"})
+        local python = x:remainder(y)
+        rest, floor, trunc, python = rest:tolist(), floor:tolist(), trunc:tolist(), python:tolist()
+        for i = 1, #a do
+          local what = ("%s: %d by %d"):format(dtype, a[i], b[i])
+          assert(math.fmod(a[i], b[i]) == rest[i] and a[i] % b[i] == python[i], what)
+          assert(a[i] // b[i] == floor[i] and (a[i] - rest[i]) // b[i] == trunc[i], what)
+        end
+      end
+    end
+  end)
+
   -- Every version of PyTorch agrees, but that up to 1.13 rounded factors and divisors as well.
   it("round numbers beside halves to these, but for factors, divisors and weights", function()
     for _, case in ipairs {
