@@ -5,6 +5,7 @@
 #include "cpu/lapack_kernels.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cpu/real_f64.inc"
 
@@ -107,16 +108,15 @@ LUC_INLINE V dot(int64_t n, const V *x, const V *y) {
 }
 
 LUC_INLINE void identity(int64_t rows, int64_t columns, V *x) {
+  memset(x, 0, (size_t)(rows * columns) * sizeof *x);
 #pragma GCC unroll 4
-  for (int64_t c = 0; c < columns; c++)
-#pragma GCC unroll 4
-    for (int64_t r = 0; r < rows; r++) x[c * rows + r] = vset1(c == r);
+  for (int64_t i = 0; i < rows && i < columns; i++) x[i * rows + i] = vset1(1);
 }
 
 LUC_INLINE void exchange(VI set, V *x, V *y) {
-  const V old = *x;
-  *x = vselect(set, *y, old);
-  *y = vselect(set, old, *y);
+  const VI other = ((VI)*x ^ (VI)*y) & set;
+  *x = (V)((VI)*x ^ other);
+  *y = (V)((VI)*y ^ other);
 }
 
 /* n keys in descending order, equals as they were, and the columns of x [rows, n] and v [n, n] with
@@ -126,7 +126,8 @@ LUC_INLINE void order(int64_t n, V *keys, int64_t rows, V *x, V *v) {
   for (int64_t end = n - 1; end > 0; end--)
 #pragma GCC unroll 4
     for (int64_t i = 0; i < end; i++) {
-      const VI less = (VI)(keys[i] < keys[i + 1]);
+      /* (Where it compares doubles by SSE2, GCC fails below -O3.) */
+      const VI less = (VI)(keys[i] - keys[i + 1]) >> 63;
       exchange(less, keys + i, keys + i + 1);
 #pragma GCC unroll 4
       for (int64_t r = 0; x && r < rows; r++)
