@@ -1,7 +1,8 @@
 /* Spectra and QR of small matrices with one in each lane, as LAPACK takes a microsecond for what
  * are some hundred multiplications. By Jacobi's rotations, which lose nothing of small singular
  * values; lanes that are done are rotated by nothing, so no matrix depends on its neighbours. On
- * the way it lies by columns, over a power of two, so that no square leaves double's range. */
+ * the way it lies by columns, over a power of two, so that no square leaves double's range.
+ * Vectors are LAPACK's: they would get other signs, and other ones than a lone matrix's. */
 #include "cpu/lapack_kernels.h"
 
 #include <math.h>
@@ -113,27 +114,15 @@ LUC_INLINE void identity(int64_t rows, int64_t columns, V *x) {
   for (int64_t i = 0; i < rows && i < columns; i++) x[i * rows + i] = vset1(1);
 }
 
-LUC_INLINE void exchange(VI set, V *x, V *y) {
-  const VI other = ((VI)*x ^ (VI)*y) & set;
-  *x = (V)((VI)*x ^ other);
-  *y = (V)((VI)*y ^ other);
-}
-
-/* n keys in descending order, equals as they were, and the columns of x [rows, n] and v [n, n] with
- * them. */
-LUC_INLINE void order(int64_t n, V *keys, int64_t rows, V *x, V *v) {
+/* n keys in descending order. */
+LUC_INLINE void order(int64_t n, V *keys) {
 #pragma GCC unroll 4
   for (int64_t end = n - 1; end > 0; end--)
 #pragma GCC unroll 4
     for (int64_t i = 0; i < end; i++) {
-      /* (Where it compares doubles by SSE2, GCC fails below -O3.) */
-      const VI less = (VI)(keys[i] - keys[i + 1]) >> 63;
-      exchange(less, keys + i, keys + i + 1);
-#pragma GCC unroll 4
-      for (int64_t r = 0; x && r < rows; r++)
-        exchange(less, x + i * rows + r, x + (i + 1) * rows + r);
-#pragma GCC unroll 4
-      for (int64_t r = 0; v && r < n; r++) exchange(less, v + i * n + r, v + (i + 1) * n + r);
+      const V key = keys[i];
+      keys[i] = vlarger(key, keys[i + 1]);
+      keys[i + 1] = vsmaller(key, keys[i + 1]);
     }
 }
 
@@ -208,9 +197,9 @@ LUC_INLINE unsigned qr_of(luc_lanes l, int64_t m, int64_t n, int64_t wide, const
 
 /* ---- singular values ---- */
 
-/* Columns x [rows, n] are turned until all are orthogonal, and v's [n, n] with them; returns the
- * lanes in which they are not yet. */
-LUC_INLINE VI turn_columns(luc_lanes l, int64_t rows, int64_t n, VI finite, V *x, V *v) {
+/* Columns x [rows, n] are turned until all are orthogonal; returns the lanes in which they are not
+ * yet. */
+LUC_INLINE VI turn_columns(luc_lanes l, int64_t rows, int64_t n, VI finite, V *x) {
   const T limit = l.f32 ? 0x1p-36 : (T)(n + 2) * 0x1p-53, least = 1e-200;
   VI moving = finite;
   for (int sweep = 0; sweep < SWEEPS && vany(moving); sweep++) {
@@ -223,59 +212,34 @@ LUC_INLINE VI turn_columns(luc_lanes l, int64_t rows, int64_t n, VI finite, V *x
         const V aa = dot(rows, a, a), bb = dot(rows, b, b), ab = dot(rows, a, b);
         const VI set = (VI)(ab * ab > aa * limit * (bb * limit) + least) & finite;
         moving |= set;
-        if (!vany(set)) continue;
-        const turn t = turn_of(bb - aa, ab, set);
-        rotate_all(t, rows, a, b);
-        if (v) rotate_all(t, n, v + i * n, v + j * n);
+        if (vany(set)) rotate_all(turn_of(bb - aa, ab, set), rows, a, b);
       }
   }
   return moving;
 }
 
-/* R's diagonal becomes positive. */
-LUC_INLINE void flip(int64_t rows, int64_t n, const V *r, V *q) {
-#pragma GCC unroll 4
-  for (int64_t j = 0; j < n; j++) {
-    const VI sign = (VI)r[j * rows + j] & (VI)vset1(-0.0);
-#pragma GCC unroll 4
-    for (int64_t i = 0; i < rows; i++) q[j * rows + i] = (V)((VI)q[j * rows + i] ^ sign);
-  }
-}
-
-/* Columns, or of a wide matrix rows, turned by V become those of Q R, where R is all but diagonal;
- * so A = Q R V^T, or A^T, and Q is orthogonal even where some are zero. */
-LUC_INLINE unsigned svd_of(luc_lanes l, int64_t m, int64_t n, bool full, const void *a, void *u,
-                           void *values, void *vh) {
+/* Of columns, or of a wide matrix's rows. */
+LUC_INLINE unsigned values_of(luc_lanes l, int64_t m, int64_t n, const void *a, void *values) {
   const bool wide = m <= n;
-  const int64_t k = wide ? m : n, rows = wide ? n : m, columns = full ? rows : k;
-  V x[MOST], v[MOST], q[MOST], tau[LUC_LANES_SIDE], sizes[LUC_LANES_SIDE];
+  const int64_t k = wide ? m : n, rows = wide ? n : m;
+  V x[MOST], sizes[LUC_LANES_SIDE];
   VI finite = ALL;
   take(l, (layout){rows, k, wide ? 1 : n, wide ? n : 1}, a, x);
   const V unit = scale(rows * k, x, &finite);
-  if (u) identity(k, k, v);
-  const VI moving = turn_columns(l, rows, k, finite, x, u ? v : NULL);
-  const unsigned left = bits(moving | ~finite);
+  const unsigned left = bits(turn_columns(l, rows, k, finite, x) | ~finite);
 #pragma GCC unroll 4
   for (int64_t j = 0; j < k; j++) sizes[j] = dot(rows, x + j * rows, x + j * rows);
-  order(k, sizes, rows, u ? x : NULL, u ? v : NULL);
+  order(k, sizes);
 #pragma GCC unroll 4
   for (int64_t j = 0; j < k; j++) sizes[j] = vroot(sizes[j]);
   give(l, (layout){k, 1, 1, 1}, left, sizes, unit, values);
-  if (!u) return left;
-  reduce(rows, k, x, tau);
-  form_q(rows, k, columns, x, tau, q);
-  flip(rows, k, x, q);
-  give(l, (layout){k, k, wide ? k : 1, wide ? 1 : k}, left, v, vset1(1), wide ? u : vh);
-  give(l, (layout){rows, columns, wide ? 1 : columns, wide ? rows : 1}, left, q, vset1(1),
-       wide ? vh : u);
   return left;
 }
 
 /* ---- eigenvalues ---- */
 
-/* The upper triangle of x becomes diagonal, v's columns the axes; returns the lanes in which it is
- * not yet. */
-LUC_INLINE VI turn_axes(luc_lanes l, int64_t n, VI finite, V *x, V *v) {
+/* The upper triangle of x becomes diagonal; returns the lanes in which it is not yet. */
+LUC_INLINE VI turn_axes(luc_lanes l, int64_t n, VI finite, V *x) {
   const T limit = l.f32 ? 0x1p-40 : 0x1p-54;
   VI moving = finite;
   for (int sweep = 0; sweep < SWEEPS && vany(moving); sweep++) {
@@ -296,28 +260,24 @@ LUC_INLINE VI turn_axes(luc_lanes l, int64_t n, VI finite, V *x, V *v) {
         for (int64_t r = 0; r < n; r++)
           if (r != i && r != j)
             rotate(t, x + (r < i ? i * n + r : r * n + i), x + (r < j ? j * n + r : r * n + j));
-        if (v) rotate_all(t, n, v + i * n, v + j * n);
       }
   }
   return moving;
 }
 
-LUC_INLINE unsigned eigh_of(luc_lanes l, int64_t n, bool upper, bool vectors, void *a,
-                            void *values) {
-  V x[MOST], v[MOST], keys[LUC_LANES_SIDE];
+LUC_INLINE unsigned eigenvalues_of(luc_lanes l, int64_t n, bool upper, const void *a,
+                                   void *values) {
+  V x[MOST], keys[LUC_LANES_SIDE];
   VI finite = ALL;
   take(l, (layout){n, n, upper ? n : 1, upper ? 1 : n}, a, x);
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < i; j++) x[j * n + i] = x[i * n + j];
   const V unit = scale(n * n, x, &finite);
-  if (vectors) identity(n, n, v);
-  const VI moving = turn_axes(l, n, finite, x, vectors ? v : NULL);
-  const unsigned left = bits(moving | ~finite);
+  const unsigned left = bits(turn_axes(l, n, finite, x) | ~finite);
 #pragma GCC unroll 4
   for (int64_t j = 0; j < n; j++) keys[j] = -x[j * n + j];
-  order(n, keys, 0, NULL, vectors ? v : NULL);
+  order(n, keys);
   give(l, (layout){n, 1, 1, 1}, left, keys, -unit, values);
-  if (vectors) give(l, (layout){n, n, n, 1}, left, v, vset1(1), a);
   return left;
 }
 
@@ -328,49 +288,39 @@ LUC_INLINE void *behind(luc_lanes l, const void *p, int64_t elements) {
   return p ? (char *)p + elements * (l.f32 ? (int64_t)sizeof(float) : (int64_t)sizeof(T)) : NULL;
 }
 
-static unsigned svd_lanes(luc_lanes l, int64_t m, int64_t n, bool full, const void *a, void *u,
-                          void *values, void *vh) {
-  switch (m != n ? 0 : u ? n : -n) {
-  case 2: return svd_of(l, 2, 2, false, a, u, values, vh);
-  case 3: return svd_of(l, 3, 3, false, a, u, values, vh);
-  case 4: return svd_of(l, 4, 4, false, a, u, values, vh);
-  case -2: return svd_of(l, 2, 2, false, a, NULL, values, NULL);
-  case -3: return svd_of(l, 3, 3, false, a, NULL, values, NULL);
-  case -4: return svd_of(l, 4, 4, false, a, NULL, values, NULL);
-  default: return svd_of(l, m, n, full, a, u, values, vh);
+static unsigned values_lanes(luc_lanes l, int64_t m, int64_t n, const void *a, void *values) {
+  switch (m == n ? n : 0) {
+  case 2: return values_of(l, 2, 2, a, values);
+  case 3: return values_of(l, 3, 3, a, values);
+  case 4: return values_of(l, 4, 4, a, values);
+  default: return values_of(l, m, n, a, values);
   }
 }
 
-static unsigned svd(luc_lanes l, int64_t m, int64_t n, bool full, const void *a, void *u,
-                    void *values, void *vh) {
+static unsigned svdvals(luc_lanes l, int64_t m, int64_t n, const void *a, void *values) {
   const int64_t k = m < n ? m : n;
   unsigned left = 0;
   for (int64_t i = 0; i < l.count; i += LANES)
-    left |= svd_lanes((luc_lanes){l.f32, l.count - i}, m, n, full, behind(l, a, i * m * n),
-                      behind(l, u, i * m * (full ? m : k)), behind(l, values, i * k),
-                      behind(l, vh, i * (full ? n : k) * n))
+    left |= values_lanes((luc_lanes){l.f32, l.count - i}, m, n, behind(l, a, i * m * n),
+                         behind(l, values, i * k))
             << i;
   return left;
 }
 
-static unsigned eigh_lanes(luc_lanes l, int64_t n, bool upper, bool vectors, void *a,
-                           void *values) {
-  switch (vectors ? n : -n) {
-  case 2: return eigh_of(l, 2, upper, true, a, values);
-  case 3: return eigh_of(l, 3, upper, true, a, values);
-  case 4: return eigh_of(l, 4, upper, true, a, values);
-  case -2: return eigh_of(l, 2, upper, false, a, values);
-  case -3: return eigh_of(l, 3, upper, false, a, values);
-  case -4: return eigh_of(l, 4, upper, false, a, values);
-  default: return eigh_of(l, n, upper, vectors, a, values);
+static unsigned eigenvalues_lanes(luc_lanes l, int64_t n, bool upper, const void *a, void *values) {
+  switch (n) {
+  case 2: return eigenvalues_of(l, 2, upper, a, values);
+  case 3: return eigenvalues_of(l, 3, upper, a, values);
+  case 4: return eigenvalues_of(l, 4, upper, a, values);
+  default: return eigenvalues_of(l, n, upper, a, values);
   }
 }
 
-static unsigned eigh(luc_lanes l, int64_t n, bool upper, bool vectors, void *a, void *values) {
+static unsigned eigvalsh(luc_lanes l, int64_t n, bool upper, const void *a, void *values) {
   unsigned left = 0;
   for (int64_t i = 0; i < l.count; i += LANES)
-    left |= eigh_lanes((luc_lanes){l.f32, l.count - i}, n, upper, vectors, behind(l, a, i * n * n),
-                       behind(l, values, i * n))
+    left |= eigenvalues_lanes((luc_lanes){l.f32, l.count - i}, n, upper, behind(l, a, i * n * n),
+                              behind(l, values, i * n))
             << i;
   return left;
 }
@@ -395,5 +345,8 @@ static unsigned qr(luc_lanes l, int64_t m, int64_t n, int64_t wide, const void *
   return left;
 }
 
-const luc_lapack_kernels LUC_ISA_NAME(luc__lapack) = {
-    .side = LANES > 2 ? LUC_LANES_SIDE : LUC_LANES_SIDE / 2, .svd = svd, .eigh = eigh, .qr = qr};
+const luc_lapack_kernels LUC_ISA_NAME(luc__lapack) = {.side = LANES > 2 ? LUC_LANES_SIDE
+                                                                        : LUC_LANES_SIDE / 2,
+                                                      .svdvals = svdvals,
+                                                      .eigvalsh = eigvalsh,
+                                                      .qr = qr};

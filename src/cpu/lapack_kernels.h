@@ -19,11 +19,10 @@ typedef struct luc_lanes {
 
 typedef struct luc_lapack_kernels {
   int64_t side; /* the most rows and columns of which LAPACK takes longer */
-  /* a [m, n] = u diag(values) vh, as luc__svd */
-  unsigned (*svd)(luc_lanes l, int64_t m, int64_t n, bool full, const void *a, void *u,
-                  void *values, void *vh);
-  /* a [n, n], of which one triangle is read, becomes its eigenvectors as columns, if wanted */
-  unsigned (*eigh)(luc_lanes l, int64_t n, bool upper, bool vectors, void *a, void *values);
+  /* of a [m, n], descending */
+  unsigned (*svdvals)(luc_lanes l, int64_t m, int64_t n, const void *a, void *values);
+  /* of a [n, n], of which one triangle is read, ascending */
+  unsigned (*eigvalsh)(luc_lanes l, int64_t n, bool upper, const void *a, void *values);
   /* a [m, n] = q [m, wide] r [wide, n], with LAPACK's signs; q and r may be NULL */
   unsigned (*qr)(luc_lanes l, int64_t m, int64_t n, int64_t wide, const void *a, void *q, void *r);
 } luc_lapack_kernels;

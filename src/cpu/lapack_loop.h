@@ -38,7 +38,7 @@ typedef int (*luc_lapack_fn)(const void *job, int64_t i, char *block);
  * meanwhile: the pool and the host own them. */
 luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count, int64_t work,
                             size_t block, luc_lapack_fn one, const void *job);
-/* Are these given to kernels of lanes? A few take as long as many, and keep LAPACK's signs. */
+/* Are these given to kernels of lanes? A few take as long as many. */
 static inline bool luc__lapack_in_lanes(const luc_lapack *l, const luc_matrices *s) {
   const int64_t most = l->lanes->side;
   return !l->complex && s->count >= LUC_LANES_COUNT && s->m <= most && s->n <= most;

@@ -101,11 +101,11 @@ static int eigh(const void *job_, int64_t i, char *block) {
   return j->info[i];
 }
 
-static unsigned eigh_lanes(const void *job_, luc_lanes l, int64_t i) {
+static unsigned eigenvalues_lanes(const void *job_, luc_lanes l, int64_t i) {
   const job *j = job_;
   const int64_t n = j->s.n;
-  return j->l.lanes->eigh(l, n, j->upper, j->vectors, luc__lapack_at(&j->l, j->a, i * n * n),
-                          value_at(j, i * n));
+  return j->l.lanes->eigvalsh(l, n, j->upper, luc__lapack_at(&j->l, j->a, i * n * n),
+                              value_at(j, i * n));
 }
 
 /* Room for ormtr's blocks of reflections, which syevd's own answer leaves out. */
@@ -125,8 +125,9 @@ luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, bool vectors,
   j.lwork = luc__lapack_work(&j.l, wanted) + BLOCK * (n + BLOCK + 1), j.liwork = 3 + 5 * n;
   j.lrwork = j.l.complex ? luc__lapack_work(&j.l, &wanted_real) : 0;
   const size_t block = lay_out(&j, s.n * s.n);
+  const bool in_lanes = !vectors && luc__lapack_in_lanes(&j.l, &s);
   return luc__lapack_loop_lanes(ctx, &j.l, s.count, work_of(&s), block,
-                                luc__lapack_in_lanes(&j.l, &s) ? eigh_lanes : NULL, eigh, &j);
+                                in_lanes ? eigenvalues_lanes : NULL, eigh, &j);
 }
 
 /* ---- singular values ---- */
@@ -164,14 +165,11 @@ static int svd(const void *job_, int64_t i, char *block) {
   return j->info[i];
 }
 
-static unsigned svd_lanes(const void *job_, luc_lanes l, int64_t i) {
+static unsigned values_lanes(const void *job_, luc_lanes l, int64_t i) {
   const job *j = job_;
-  const int64_t m = j->s.m, n = j->s.n, k = luc__min64(m, n);
-  const int64_t wide = j->full ? m : k, high = j->full ? n : k;
-  return j->l.lanes->svd(l, m, n, j->full, luc__lapack_at(&j->l, j->a, i * m * n),
-                         j->vectors ? luc__lapack_at(&j->l, j->u, i * m * wide) : NULL,
-                         value_at(j, i * k),
-                         j->vectors ? luc__lapack_at(&j->l, j->vh, i * high * n) : NULL);
+  const int64_t m = j->s.m, n = j->s.n;
+  return j->l.lanes->svdvals(l, m, n, luc__lapack_at(&j->l, j->a, i * m * n),
+                             value_at(j, i * luc__min64(m, n)));
 }
 
 /* What complex routines ask for in their description. */
@@ -200,8 +198,9 @@ luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *
   j.lwork = luc__lapack_work(&j.l, wanted), j.liwork = 8 * (int)k;
   LUC_TRY(svd_room(ctx, &j));
   const size_t block = lay_out(&j, 0);
+  const bool in_lanes = !j.vectors && luc__lapack_in_lanes(&j.l, &s);
   return luc__lapack_loop_lanes(ctx, &j.l, s.count, work_of(&s), block,
-                                luc__lapack_in_lanes(&j.l, &s) ? svd_lanes : NULL, svd, &j);
+                                in_lanes ? values_lanes : NULL, svd, &j);
 }
 
 /* ---- least squares ---- */

@@ -1,5 +1,5 @@
-/* Eigenvalues of Hermitian matrices and singular values. Signs of vectors are LAPACK's, or the
- * kernels': only what does not depend on them has a meaningful gradient. */
+/* Eigenvalues of Hermitian matrices and singular values. Signs of vectors are LAPACK's: only what
+ * does not depend on them has a meaningful gradient. */
 #include <math.h>
 #include <string.h>
 
