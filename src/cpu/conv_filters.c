@@ -124,7 +124,6 @@ typedef struct job {
   int64_t size;              /* of an element */
   int64_t groups, all, room; /* outputs of all images; filters for which there is room in a group */
   int64_t panels, chunk, chunks;
-  bool backward;
   const char *x, *weight, *bias;
   char *y, *packed;
   size_t packed_bytes, class_bytes;
@@ -173,21 +172,17 @@ static luc_status make_classes(luc_context *ctx, job *j, const luc_conv_plan *p,
   return LUC_OK;
 }
 
-/* Forward two vectors of a group's filters at a time, on the way back a channel. */
+/* Two vectors of a group's filters at a time. */
 static void pack(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_conv_lanes *l = &j->plan;
   const int64_t k = l->channels * l->taps, wide = 2 * j->kernels->lanes;
-  const int64_t units = j->backward ? l->channels : luc__cuts(l->filters, wide);
+  const int64_t units = luc__cuts(l->filters, wide);
   for (int64_t i = begin; i < end; i++) {
-    const int64_t group = i / units, unit = i % units, first = unit * wide;
-    char *to = j->packed + group * j->room * k * j->size;
-    const char *from = j->weight + group * l->filters * k * j->size;
-    if (j->backward)
-      j->kernels->pack_channels(l, from, unit, to);
-    else
-      j->kernels->pack_filters(l, from + first * k * j->size, luc__min64(wide, l->filters - first),
-                               to + first * k * j->size);
+    const int64_t group = i / units, first = i % units * wide;
+    j->kernels->pack_filters(l, j->weight + group * l->filters * k * j->size, first,
+                             luc__min64(wide, l->filters - first),
+                             j->packed + (group * j->room + first) * k * j->size);
   }
 }
 
@@ -197,12 +192,15 @@ static void pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) {
     const int64_t chunk = i % j->chunks * j->chunk, panel = i / j->chunks % j->panels;
     const int64_t group = i / (j->chunks * j->panels), filter = group * l->filters + chunk;
+    const char *weight = l->packs ? j->weight : j->packed;
+    const int64_t filters = l->packs ? l->filters : j->room;
     luc_conv_lanes_piece p = {
         .begin = panel * l->panel,
         .end = luc__min64((panel + 1) * l->panel, j->all),
+        .filter = chunk,
         .filters = luc__min64(j->chunk, l->filters - chunk),
         .x = j->x + group * l->channels * l->plane * j->size,
-        .weight = j->packed + (group * j->room + chunk) * l->channels * l->taps * j->size,
+        .weight = weight + group * filters * l->channels * l->taps * j->size,
         .bias = j->bias ? j->bias + filter * j->size : NULL,
         .y = j->y + filter * l->outputs * j->size,
     };
@@ -210,18 +208,22 @@ static void pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
   }
 }
 
-/* Panels of evenly many outputs, smaller ones and chunks of filters while there are few. */
+/* Panels of evenly many outputs, smaller ones and chunks of filters while there are few. One panel
+ * whose filters make pieces enough needs no weights packed for all: they stay in its cache. */
 static void choose_cuts(job *j, double work) {
   luc_conv_lanes *l = &j->plan;
+  const int64_t wide = 2 * j->kernels->lanes;
   int64_t most = PANEL;
-  while (j->groups * luc__cuts(j->all, most) < 8 && most > PANEL / 4) most /= 2;
+  if (j->all > most || j->groups * luc__cuts(l->filters, wide) < 8)
+    while (j->groups * luc__cuts(j->all, most) < 8 && most > PANEL / 4) most /= 2;
   l->panel = luc__cuts(j->all, luc__cuts(j->all, most));
   j->panels = luc__cuts(j->all, l->panel);
-  j->chunk = luc__whole(l->filters, 2 * j->kernels->lanes);
+  l->packs = j->panels == 1;
+  j->chunk = luc__whole(l->filters, wide);
   for (;;) {
     j->chunks = luc__cuts(l->filters, j->chunk);
     const int64_t count = j->groups * j->panels * j->chunks;
-    const int64_t half = luc__whole(luc__cuts(j->chunk, 2), 2 * j->kernels->lanes);
+    const int64_t half = luc__whole(luc__cuts(j->chunk, 2), wide);
     if (count >= 8 || half >= j->chunk || work / (double)count < (double)(2 * PIECE_WORK)) return;
     j->chunk = half;
   }
@@ -229,16 +231,18 @@ static void choose_cuts(job *j, double work) {
 
 static luc_status run(luc_context *ctx, job *j, double work) {
   const luc_conv_lanes *l = &j->plan;
-  const int64_t k = l->channels * l->taps, matrix = j->room * k, lanes = j->kernels->lanes;
-  j->packed_bytes = luc__mul_size((size_t)(j->groups * matrix), (size_t)j->size);
-  j->packed = luc__alloc(ctx, j->packed_bytes);
-  if (!j->packed) return LUC_ERR_MEMORY;
-  const int64_t packs = j->groups * (j->backward ? l->channels : luc__cuts(l->filters, 2 * lanes));
-  luc__parallel_for(ctx, packs, PACKED * packs / (j->groups * matrix + 1) + 1, pack, j);
+  const int64_t k = l->channels * l->taps, matrix = j->room * k, wide = 2 * j->kernels->lanes;
+  if (!l->packs) {
+    j->packed_bytes = luc__mul_size((size_t)(j->groups * matrix), (size_t)j->size);
+    j->packed = luc__alloc(ctx, j->packed_bytes);
+    if (!j->packed) return LUC_ERR_MEMORY;
+    const int64_t packs = j->groups * luc__cuts(l->filters, wide);
+    luc__parallel_for(ctx, packs, PACKED * packs / (j->groups * matrix + 1) + 1, pack, j);
+  }
   const int64_t count = j->groups * j->panels * j->chunks;
   const int64_t grain = PIECE_WORK / ((int64_t)(work / (double)count) + 1024) + 1;
-  const int64_t words = 2 * l->panel + l->count;
-  const size_t bytes = (size_t)(l->panel * 4 * lanes * j->size + words * (int64_t)sizeof(int64_t));
+  const int64_t words = 2 * l->panel + l->count, elements = 2 * l->panel + (l->packs ? k : 0);
+  const size_t bytes = (size_t)(elements * wide * j->size + words * (int64_t)sizeof(int64_t));
   luc_status status = luc__parallel_scratch(ctx, count, grain, bytes, pieces, j);
   luc__free(ctx, j->packed, j->packed_bytes);
   return status;
@@ -247,7 +251,7 @@ static luc_status run(luc_context *ctx, job *j, double work) {
 luc_status luc__conv_filters(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
                              const void *weight, const void *bias, void *y) {
   const luc_kernels *kernels = luc__kernels(ctx);
-  job j = {.kernels = &kernels->conv[c->dtype], .backward = backward, .groups = c->groups};
+  job j = {.kernels = &kernels->conv[c->dtype], .groups = c->groups};
   luc_conv_plan p;
   spans s[LUC_MAX_SPATIAL];
   luc__conv_plan_sizes(&p, c);
@@ -258,7 +262,7 @@ luc_status luc__conv_filters(luc_context *ctx, const luc_conv *c, bool backward,
   j.size = (int64_t)luc__dtype_size(c->dtype);
   l->gemm = &kernels->gemm[c->dtype];
   l->channels = backward ? p.filters : p.channels, l->filters = backward ? p.channels : p.filters;
-  l->taps = p.taps, l->relu = c->relu && !backward;
+  l->taps = p.taps, l->relu = c->relu && !backward, l->backward = backward;
   l->plane = backward ? p.pixels : p.in_pixels, l->outputs = backward ? p.in_pixels : p.pixels;
   l->x_image = c->groups * l->channels * l->plane;
   l->y_image = c->groups * l->filters * l->outputs;

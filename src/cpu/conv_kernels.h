@@ -88,21 +88,21 @@ typedef struct luc_conv_lanes {
   int64_t rows, columns;           /* ... by rows and columns */
   int64_t x_image, y_image, panel; /* elements of an image; outputs at a time */
   const luc_conv_class *classes;
-  int64_t count; /* of classes */
-  bool relu;
+  int64_t count;       /* of classes */
+  bool relu, backward; /* backward: the weight is [channels, filters, taps] */
+  bool packs;          /* a piece, the only one for its filters, packs their weights */
 } luc_conv_lanes;
-/* The outputs [begin, end) of all images, for some filters; others are the group's. */
+/* The outputs [begin, end) of all images, for some filters; the image and weights are the group's. */
 typedef struct luc_conv_lanes_piece {
-  int64_t begin, end, filters;
+  int64_t begin, end, filter, filters;
   const void *x, *weight, *bias;
   void *y;
 } luc_conv_lanes_piece;
 
 typedef struct luc_conv_kernels {
-  /* The weights of n filters, [n, channels, taps], for later pieces in whole vectors, two at most;
-   * those of one channel of [channels, filters, taps]. */
-  void (*pack_filters)(const luc_conv_lanes *c, const void *from, int64_t n, void *to);
-  void (*pack_channels)(const luc_conv_lanes *c, const void *from, int64_t channel, void *to);
+  /* A group's weights of n filters for later pieces, in whole vectors, two at most. */
+  void (*pack_filters)(const luc_conv_lanes *c, const void *group, int64_t first, int64_t n,
+                       void *to);
   void (*filters)(const luc_conv_lanes *c, const luc_conv_lanes_piece *p, void *scratch);
   void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* The weights of `count` taps of some channels: [filters, k] to [channels, filters, count]. */

@@ -298,13 +298,16 @@ static void filter_geometries(luc_context *ctx, luc_dtype dtype) {
     check_conv(ctx, &c);
   }
   /* Outputs of all filters on one set of the cache; several bands; long sums of few filters; many
-   * filters, of a matrix product; sums that go on with the few images that are left. */
+   * filters, of a matrix product; sums that go on with the few images that are left; one panel of
+   * many groups, whose weights are packed piece by piece. */
   luc_conv set = square(dtype, 1, 2, 32, 132, 8, 4, 0),
            bands = square(dtype, 1, 90, 32, 90, 3, 5, 1),
            sums = square(dtype, 9, 130, 33, 5, 3, 2, 1),
            many = square(dtype, 1, 228, 260, 4, 3, 2, 1),
-           rest = square(dtype, 25, 2, 40, 9, 3, 1, 0);
-  check_conv(ctx, &set), check_conv(ctx, &bands), check_conv(ctx, &sums), check_conv(ctx, &many);
+           rest = square(dtype, 25, 2, 40, 9, 3, 1, 0),
+           groups = square(dtype, 16, 80, 160, 5, 3, 2, 1);
+  groups.groups = 8;
+  check_conv(ctx, &groups), check_conv(ctx, &set), check_conv(ctx, &bands), check_conv(ctx, &sums), check_conv(ctx, &many);
   check_conv(ctx, &rest);
 }
 
