@@ -467,7 +467,8 @@ describe("groups of a few rows", function()
   it("are reduced as each of them is", function()
     lucerna.manual_seed(4)
     for _, shape in ipairs {{700, 3, 16}, {300, 5, 24}, {200, 2, 128}, {90, 25, 10}, {999, 4, 8},
-        {150, 40, 3}, {90, 7, 11}, {60, 50, 35}, {50, 65, 9}, {40, 300, 7}, {20, 2, 1025}} do
+        {150, 40, 3}, {90, 7, 11}, {60, 50, 35}, {50, 65, 9}, {40, 300, 7}, {20, 2, 1025},
+        {9, 64, 33}, {9, 70, 50}, {9, 20, 63}, {9, 20, 97}} do
       local whole = lucerna.randint(-50, 50, shape)
       for _, dtype in ipairs {"float32", "float64", "int64", "int32", "uint8", "float16"} do
         local x = whole:to(lucerna[dtype])
@@ -481,6 +482,8 @@ describe("groups of a few rows", function()
           assert.is_true(all[1]:equal((turned[name](turned, 2))), dtype .. " " .. name)
           local gaps = x:narrow(1, 1, 2 * (one // 2)):unflatten(1, {-1, 2}):select(2, 1)
           assert.is_true((gaps[name](gaps, 2))[3]:equal(all[1][5]), dtype .. " " .. name)
+          local runs = x:transpose(2, 3):contiguous()
+          assert.is_true(all[1]:equal((runs[name](runs, 3))), dtype .. " " .. name)
         end
       end
     end
