@@ -72,17 +72,21 @@ static bool is_whole(const luc_pool2d *p) {
   return p->divisor_override == 0;
 }
 
-/* Is a plane one row that kernels read as it lies, long enough for it? */
-static bool is_straight(const luc_pool2d *p) {
+/* From how many elements on kernels read a row as it lies, not side by side with others. */
+enum { MAX_ROW = 17, AVG_ROW = 33 };
+
+/* Is a plane one row that kernels read as it lies, of `long_row` elements or more? */
+static bool is_straight(const luc_pool2d *p, int64_t long_row) {
   return luc__pool_is_seamless(p) ||
-         (p->in[0] == 1 && p->out[0] == 1 && p->padding[1] == 0 && p->in[1] > 32);
+         (p->in[0] == 1 && p->out[0] == 1 && p->padding[1] == 0 && p->in[1] >= long_row);
 }
 
 /* Do windows.c's tables take planes side by side that would go one by one here? */
-static bool by_windows(const luc_pool2d *p, const luc_tensor *input, int spatial, bool places) {
+static bool by_windows(const luc_pool2d *p, const luc_tensor *input, int spatial, bool places,
+                       int64_t long_row) {
   return luc__channels_last(input, spatial) ||
          (luc__windows_are_tiny(p->planes, p->in[1], p->in[0] * p->in[1], p->out[0] * p->out[1]) &&
-          (places || !(luc__pool_is_2x2(p) || is_straight(p))));
+          (places || !(luc__pool_is_2x2(p) || is_straight(p, long_row))));
 }
 
 static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, luc_value *out) {
@@ -93,7 +97,7 @@ static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, 
   if (is_whole(&p) && !with_indices)
     return luc_call(ctx, LUC_OP_amax,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
-  if (by_windows(&p, input, spatial, with_indices))
+  if (by_windows(&p, input, spatial, with_indices, MAX_ROW))
     return luc__max_pool_by_windows(ctx, with_indices, args, out);
   if (is_whole(&p)) { /* as one row */
     p.in[1] = p.kernel[1] *= p.in[0];
@@ -220,7 +224,8 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
   if (is_whole(&p) && luc__dtype_is_float(input->dtype))
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
-  if (by_windows(&p, input, spatial, false)) return luc__run_avg_pool_windows(ctx, args, out);
+  if (by_windows(&p, input, spatial, false, AVG_ROW))
+    return luc__run_avg_pool_windows(ctx, args, out);
   LUC_TRY(luc__as_dense(ctx, input, compute, &x));
   LUC_TRY(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (y->numel > 0) luc__avg_pool(ctx, &p, x->data, y->data);
