@@ -65,6 +65,7 @@ typedef struct runs_job {
   size_t size;
   char *values;
   int64_t *inverse, *places; /* places: where runs begin */
+  int64_t first;             /* inverse counts from it */
 } runs_job;
 
 /* A strip of block b, from i on: the strip's runs, after `found` others. */
@@ -86,7 +87,7 @@ static int64_t take_strip(const runs_job *j, int64_t i, int64_t n, int64_t found
   j->kernels->choose[luc__log2((int64_t)j->size)](j->values + (size_t)found * j->size, x, begins, n,
                                                   count);
   if (j->places) j->kernels->choose_places(j->places + found, i, 1, begins, n, count);
-  if (j->inverse) number_runs(bits, n, found - 1, j->inverse + i);
+  if (j->inverse) number_runs(bits, n, found - 1 + j->first, j->inverse + i);
   return count;
 }
 
@@ -140,12 +141,13 @@ void luc__runs_end(luc_context *ctx, luc_runs *runs) {
 }
 
 void luc__runs_take(luc_context *ctx, const luc_runs *runs, void *values, int64_t *inverse,
-                    int64_t *lengths) {
+                    int64_t *lengths, int64_t first) {
   luc_runs all = *runs;
   runs_job j = new_job(ctx, &all);
   j.values = values;
   j.inverse = inverse;
   j.places = lengths;
+  j.first = first;
   luc__parallel_for(ctx, num_blocks(runs->n), 1, take_blocks, &j);
   if (!lengths || runs->count == 0) return;
   for (int64_t i = 0; i + 1 < runs->count; i++) lengths[i] = lengths[i + 1] - lengths[i];

@@ -16,8 +16,8 @@ typedef struct luc_runs {
 luc_status luc__runs_begin(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
                            luc_runs *runs);
 void luc__runs_end(luc_context *ctx, luc_runs *runs);
-/* values [count]; unless NULL: inverse [n], and lengths [count]. */
+/* values [count]; unless NULL: inverse [n], which counts from `first`, and lengths [count]. */
 void luc__runs_take(luc_context *ctx, const luc_runs *runs, void *values, int64_t *inverse,
-                    int64_t *lengths);
+                    int64_t *lengths, int64_t first);
 
 #endif

@@ -579,9 +579,9 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
 /* ---- distinct elements ---- */
 
 int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *sorted, int64_t n,
-                      const int64_t *order, int64_t *firsts, int64_t *inverse, int64_t *counts) {
+                      const int64_t *order, const luc_distinct *to) {
   uint64_t keys[STRIP], last = 0;
-  int64_t found = 0;
+  int64_t found = 0, *firsts = to->firsts, *inverse = to->inverse, *counts = to->counts;
   for (int64_t i = 0; i < n; i++) {
     if (i % STRIP == 0)
       luc__kernels(ctx)->sort->keys(sorted, dtype, i, 1, luc__min64(n - i, STRIP), 0, keys);
@@ -589,7 +589,7 @@ int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *sorted, int
     firsts[found] = i;
     found += (i == 0) | (key != last) | is_nan(dtype, key); /* NaN equals nothing */
     last = key;
-    if (inverse) inverse[order[i]] = found - 1;
+    if (inverse) inverse[order[i]] = found - 1 + to->first;
   }
   for (int64_t k = 0; counts && k < found; k++)
     counts[k] = (k + 1 < found ? firsts[k + 1] : n) - firsts[k];
@@ -606,7 +606,8 @@ typedef struct key_table {
 
 /* Numbers all elements in the order in which they are met. False: there are too many, or NaN. */
 static bool meet(luc_context *ctx, key_table *t, luc_dtype dtype, const void *x, int64_t n,
-                 int64_t *firsts, int64_t *inverse, int64_t *counts) {
+                 const luc_distinct *to) {
+  int64_t *firsts = to->firsts, *inverse = to->inverse, *counts = to->counts;
   uint64_t keys[STRIP];
   pair *const slots = t->slots;
   const uint64_t last = 2 * (uint64_t)t->most - 1;
@@ -633,7 +634,8 @@ static bool meet(luc_context *ctx, key_table *t, luc_dtype dtype, const void *x,
 
 /* Puts what was numbered in order. spare: as many pairs as there are. */
 static void put_in_order(const luc_sort_kernels *kernels, key_table *t, pair *spare, int64_t n,
-                         int64_t *firsts, int64_t *inverse, int64_t *counts) {
+                         const luc_distinct *to) {
+  int64_t *firsts = to->firsts, *inverse = to->inverse, *counts = to->counts;
   const pair *met = luc__sort_pairs(kernels, t->met, spare, t->found);
   if (met == spare) spare = t->met;
   for (int64_t k = 0; k < t->found; k++)
@@ -642,13 +644,13 @@ static void put_in_order(const luc_sort_kernels *kernels, key_table *t, pair *sp
     const int64_t number = met[k].at;
     firsts[k] = (int64_t)spare[number].key;
     if (counts) counts[k] = spare[number].at;
-    t->slots[number].at = k;
+    t->slots[number].at = k + to->first;
   }
   for (int64_t i = 0; inverse && i < n; i++) inverse[i] = t->slots[inverse[i]].at;
 }
 
 luc_status luc__distinct_few(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
-                             int64_t *firsts, int64_t *inverse, int64_t *counts, int64_t *found) {
+                             const luc_distinct *to, int64_t *found) {
   enum { LEAST = 5, MOST = 14 };
   int log = LEAST;
   while (log < MOST && (int64_t)4 << log < n) log++;
@@ -659,9 +661,9 @@ luc_status luc__distinct_few(luc_context *ctx, luc_dtype dtype, const void *x, i
   t.met = t.slots + 2 * t.most;
   memset(t.slots, 0, bytes / 2);
   *found = 0;
-  if (meet(ctx, &t, dtype, x, n, firsts, inverse, counts)) {
+  if (meet(ctx, &t, dtype, x, n, to)) {
     *found = t.found;
-    put_in_order(luc__kernels(ctx)->sort, &t, t.met + t.most, n, firsts, inverse, counts);
+    put_in_order(luc__kernels(ctx)->sort, &t, t.met + t.most, n, to);
   }
   luc__free(ctx, t.slots, bytes);
   return LUC_OK;
@@ -710,8 +712,8 @@ static void sort_rows(const key_rows *r, int64_t n, int64_t *at, int64_t *spare)
 }
 
 luc_status luc__distinct_rows(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
-                              int64_t width, bool sorted, int64_t *firsts, int64_t *inverse,
-                              int64_t *counts, int64_t *found) {
+                              int64_t width, bool sorted, const luc_distinct *to, int64_t *found) {
+  int64_t *counts = to->counts;
   const size_t bytes = luc__mul_size(luc__mul_size((size_t)n, (size_t)width + 2), 8);
   key_rows r = {luc__kernels(ctx)->sort, dtype, x, width, luc__alloc(ctx, bytes)};
   if (!r.keys) return LUC_ERR_MEMORY;
@@ -722,20 +724,20 @@ luc_status luc__distinct_rows(luc_context *ctx, luc_dtype dtype, const void *x, 
   *found = 0;
   for (int64_t i = 0; i < n; i++) {
     if (i == 0 || compare_rows(&r, at[i], at[i - 1]) || has_nan(&r, at[i])) {
-      firsts[*found] = at[i];
+      to->firsts[*found] = at[i];
       if (counts) counts[*found] = 0;
       ++*found;
     }
     if (counts) counts[*found - 1]++;
-    if (inverse) inverse[at[i]] = *found - 1;
+    if (to->inverse) to->inverse[at[i]] = *found - 1 + to->first;
   }
   luc__free(ctx, r.keys, bytes);
   return LUC_OK;
 }
 
 int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,
-                           int64_t *values, int64_t *inverse, int64_t *counts) {
-  int64_t found = 0;
+                           const luc_distinct *to) {
+  int64_t found = 0, *inverse = to->inverse, *counts = to->counts;
   memset(table, 0, (size_t)range * sizeof *table);
   if (counts)
     for (int64_t i = 0; i < n; i++) table[x[i] - low]++;
@@ -743,9 +745,9 @@ int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t ran
     for (int64_t i = 0; i < n; i++) table[x[i] - low] = 1;
   for (int64_t v = 0; v < range; v++) {
     int64_t count = table[v];
-    values[found] = low + v;
+    to->firsts[found] = low + v;
     if (counts) counts[found] = count;
-    table[v] = found;
+    table[v] = found + to->first;
     found += count > 0;
   }
   for (int64_t i = 0; inverse && i < n; i++) inverse[i] = table[x[i] - low];

@@ -28,22 +28,27 @@ typedef struct luc_sort_job {
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job);
 
-/* The distinct ones of n sorted elements, which stood in `order`. Writes the places of the first of
- * each to firsts, for every element which one it is to inverse, how often each stands to counts
- * (the last two may be NULL), and returns how many there are. */
+/* What is told of distinct elements: */
+typedef struct luc_distinct {
+  int64_t *firsts;  /* where the first of each stands; room for one more than there can be */
+  int64_t *inverse; /* for every element which one it is, counted from `first`; may be NULL */
+  int64_t *counts;  /* how often each stands; may be NULL; room as in firsts */
+  int64_t first;
+} luc_distinct;
+
+/* The distinct ones of n sorted elements, which stood in `order`. Returns how many there are. */
 int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *sorted, int64_t n,
-                      const int64_t *order, int64_t *firsts, int64_t *inverse, int64_t *counts);
+                      const int64_t *order, const luc_distinct *to);
 /* The same of elements as they stand, if few of many differ and none is NaN; else *found is 0. */
 luc_status luc__distinct_few(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
-                             int64_t *firsts, int64_t *inverse, int64_t *counts, int64_t *found);
+                             const luc_distinct *to, int64_t *found);
 /* The same of n rows of `width` elements, in order, or `sorted` false: as they stand, of runs of
  * equal neighbours; *found: how many there are. */
 luc_status luc__distinct_rows(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
-                              int64_t width, bool sorted, int64_t *firsts, int64_t *inverse,
-                              int64_t *counts, int64_t *found);
-/* The same of integers near each other, by a table of the `range` numbers from low on. values, in
- * order, and counts have room for one more than there can be. */
+                              int64_t width, bool sorted, const luc_distinct *to, int64_t *found);
+/* The same of integers near each other, by a table of the `range` numbers from low on, which are
+ * told instead of places, in order. */
 int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,
-                           int64_t *values, int64_t *inverse, int64_t *counts);
+                           const luc_distinct *to);
 
 #endif

@@ -173,14 +173,15 @@ static luc_status extremes(luc_context *ctx, luc_tensor *x, int64_t *low, int64_
 /* What unique makes besides values, held: NULL where it was not asked for. */
 typedef struct distinct_parts {
   luc_tensor *inverse, *counts;
-  int64_t *which, *often;
+  luc_distinct to;
 } distinct_parts;
 
 static luc_status new_parts(luc_context *ctx, int ndim, const int64_t *sizes, int64_t n,
                             const luc_value *flags, distinct_parts *p) {
   int64_t room = n + 1;
-  if (flags[0].as.i) LUC_TRY(index_tensor(ctx, ndim, sizes, &p->which, &p->inverse));
-  return flags[1].as.i ? index_tensor(ctx, 1, &room, &p->often, &p->counts) : LUC_OK;
+  *p = (distinct_parts){.to.first = ctx->first};
+  if (flags[0].as.i) LUC_TRY(index_tensor(ctx, ndim, sizes, &p->to.inverse, &p->inverse));
+  return flags[1].as.i ? index_tensor(ctx, 1, &room, &p->to.counts, &p->counts) : LUC_OK;
 }
 
 static luc_status give_parts(luc_context *ctx, luc_tensor *values, const distinct_parts *p,
@@ -197,24 +198,24 @@ static luc_status give_parts(luc_context *ctx, luc_tensor *values, const distinc
 static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *flags,
                            luc_value *out) {
   luc_tensor *x, *order, *sorted = NULL, *firsts, *y;
-  distinct_parts parts = {NULL, NULL, NULL, NULL};
+  distinct_parts parts;
   luc_dtype dtype = t->dtype;
-  int64_t *at = NULL, *first, room = t->numel + 1, n = t->numel, found = 0;
+  int64_t *at = NULL, room = t->numel + 1, n = t->numel, found = 0;
   LUC_TRY(luc__as_dense(ctx, t, dtype, &x));
-  LUC_TRY(index_tensor(ctx, 1, &room, &first, &firsts));
   LUC_TRY(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
-  LUC_TRY(luc__distinct_few(ctx, dtype, x->data, n, first, parts.which, parts.often, &found));
+  LUC_TRY(index_tensor(ctx, 1, &room, &parts.to.firsts, &firsts));
+  LUC_TRY(luc__distinct_few(ctx, dtype, x->data, n, &parts.to, &found));
   if (found == 0) {
-    if (parts.which) LUC_TRY(index_tensor(ctx, 1, &n, &at, &order));
+    if (parts.inverse) LUC_TRY(index_tensor(ctx, 1, &n, &at, &order));
     LUC_TRY(luc__scratch(ctx, dtype, 1, &n, &sorted));
     luc_sort_job job = {.dtype = dtype, .outer = 1, .n = n, .inner = 1, .keep = n, .x = x->data};
     job.values = sorted->data;
     job.indices = at;
     LUC_TRY(luc__sort(ctx, &job));
-    found = luc__distinct(ctx, dtype, sorted->data, n, at, first, parts.which, parts.often);
+    found = luc__distinct(ctx, dtype, sorted->data, n, at, &parts.to);
   }
   LUC_TRY(luc__scratch(ctx, dtype, 1, &found, &y));
-  gather_values(sorted ? sorted : x, first, y);
+  gather_values(sorted ? sorted : x, parts.to.firsts, y);
   return give_parts(ctx, y, &parts, found, out);
 }
 
@@ -222,9 +223,9 @@ static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *fla
 static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value *flags, bool *done,
                                 luc_value *out) {
   luc_tensor *x, *table, *values, *y;
-  distinct_parts parts = {NULL, NULL, NULL, NULL};
+  distinct_parts parts;
   luc_dtype dtype = t->dtype;
-  int64_t low, high, *marks, *value, n = t->numel, found = 0;
+  int64_t low, high, *marks, n = t->numel, found = 0;
   LUC_TRY(extremes(ctx, t, &low, &high));
   uint64_t apart = (uint64_t)high - (uint64_t)low;
   *done = n > 0 && apart / 4 < (uint64_t)n;
@@ -233,9 +234,9 @@ static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value
   LUC_TRY(luc__as_dense(ctx, t, LUC_INT64, &x));
   const int64_t *v = (const int64_t *)(void *)x->data;
   LUC_TRY(index_tensor(ctx, 1, &range, &marks, &table));
-  LUC_TRY(index_tensor(ctx, 1, &room, &value, &values));
   LUC_TRY(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
-  found = luc__distinct_near(v, n, low, range, marks, value, parts.which, parts.often);
+  LUC_TRY(index_tensor(ctx, 1, &room, &parts.to.firsts, &values));
+  found = luc__distinct_near(v, n, low, range, marks, &parts.to);
   LUC_TRY(shortened(ctx, values, found, &y));
   LUC_TRY(luc__as_dense(ctx, y, dtype, &y));
   return give_parts(ctx, y, &parts, found, out);
@@ -256,8 +257,8 @@ static luc_status check_parts(luc_context *ctx, const luc_tensor *t, int d) {
 static luc_status distinct_along(luc_context *ctx, luc_tensor *t, int64_t dim, bool sorted,
                                  const luc_value *flags, luc_value *out) {
   luc_tensor *moved, *x, *firsts, *kept, *y;
-  distinct_parts parts = {NULL, NULL, NULL, NULL};
-  int64_t *first, found = 0, order[LUC_MAX_DIMS];
+  distinct_parts parts;
+  int64_t found = 0, order[LUC_MAX_DIMS];
   int d, k = 0;
   LUC_TRY(luc__dim_wrap(ctx, dim, t->ndim, &d));
   LUC_TRY(check_parts(ctx, t, d));
@@ -269,11 +270,10 @@ static luc_status distinct_along(luc_context *ctx, luc_tensor *t, int64_t dim, b
   luc_status made = luc__op1(ctx, LUC_OP_permute, &moved, LUC_ARGS(luc_v_tensor(t), turned));
   LUC_TRY(luc__held(ctx, made, &moved));
   LUC_TRY(luc__as_dense(ctx, moved, t->dtype, &x));
-  LUC_TRY(index_tensor(ctx, 1, &n, &first, &firsts));
   LUC_TRY(new_parts(ctx, 1, &n, n, flags, &parts));
+  LUC_TRY(index_tensor(ctx, 1, &n, &parts.to.firsts, &firsts));
   if (n > 0)
-    LUC_TRY(luc__distinct_rows(ctx, t->dtype, x->data, n, x->numel / n, sorted, first, parts.which,
-                               parts.often, &found));
+    LUC_TRY(luc__distinct_rows(ctx, t->dtype, x->data, n, x->numel / n, sorted, &parts.to, &found));
   LUC_TRY(shortened(ctx, firsts, found, &kept));
   made = luc__op1(ctx, LUC_OP_index_select, &y,
                   LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_tensor(kept)));
@@ -318,7 +318,7 @@ static luc_status take_runs(luc_context *ctx, luc_tensor *t, const luc_runs *run
     LUC_TRY(index_tensor(ctx, 1, &count, &lengths, &often));
     out[2] = luc_v_tensor(luc__retain(often));
   }
-  luc__runs_take(ctx, runs, values->data, inverse, lengths);
+  luc__runs_take(ctx, runs, values->data, inverse, lengths, ctx->first);
   return LUC_OK;
 }
 
