@@ -191,13 +191,15 @@ luc_status luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps
                          void *y) {
   const luc_resize_kernels *kernels = &luc__kernels(ctx)->resize[dtype];
   luc_resize_job j = {.taps = taps, .rows = rows, .inner = inner, .x = x, .y = y};
-  const size_t bytes = inner == 1 && outer >= WORTH ? kernels->plan(taps, NULL) : 0;
+  size_t bytes = 0, needed = inner == 1 && outer >= WORTH ? kernels->plan(taps, NULL, 0) : 0;
   void *plan = NULL;
-  if (bytes > 0) {
+  while (needed > bytes) {
+    luc__free(ctx, plan, bytes);
+    bytes = needed;
     if (!(plan = luc__alloc(ctx, bytes))) return LUC_ERR_MEMORY;
-    kernels->plan(taps, plan);
-    j.plan = plan;
+    needed = kernels->plan(taps, plan, bytes);
   }
+  j.plan = plan;
   const int64_t work = taps->out * taps->most * inner + 1;
   luc__parallel_for(ctx, outer, PIECE_WORK / work + 1,
                     inner == 1 ? kernels->elements : kernels->rows, &j);

@@ -14,9 +14,9 @@ typedef struct luc_resize_job {
 } luc_resize_job;
 
 typedef struct luc_resize_kernels {
-  /* How vectors of adjacent outputs are picked from two vectors of the input; returns its size and
-   * writes it, unless plan is NULL. */
-  size_t (*plan)(const luc_taps *taps, void *plan);
+  /* How vectors of adjacent outputs are picked from two vectors of the input: writes as much of it
+   * as there is room for, in bytes, and returns its size; plan NULL: what that mostly is. */
+  size_t (*plan)(const luc_taps *taps, void *plan, size_t room);
   luc_range_fn elements; /* inner 1 */
   luc_range_fn rows;
 } luc_resize_kernels;
