@@ -122,12 +122,11 @@ function autograd.detect_anomaly(...) return detect("detect_anomaly", true, ...)
 local Context = {}
 
 local function check_saved(ctx, i)
-  local sealed = ctx._sealed
-  local version, expected = sealed.saved[i]._version, sealed.versions[i]
+  local version, expected = ctx._saved[i]._version, ctx._versions[i]
   if version ~= expected then
     core._fail("%s: one of the variables needed for gradient computation has been modified by "
       .. "an inplace operation: saved tensor %d is at version %d; expected version %d instead",
-      ctx._name, i, version, expected)
+      ctx._class.name, i, version, expected)
   end
 end
 
@@ -152,15 +151,15 @@ local function unpack_saved(unpack)
 end
 
 local function saved_tensors(ctx)
-  local sealed, result = ctx._sealed, {}
-  if not sealed then return result end
-  local saved = sealed.saved
+  local result = { nil }
+  if not ctx._versions then return result end
+  local saved, packed, outputs = ctx._saved, ctx._unpack, ctx._outputs
   for i = 1, saved.n do
-    local tensor, unpack = saved[i], sealed.unpack and sealed.unpack[i]
+    local tensor, unpack = saved[i], packed and packed[i]
     if unpack then tensor = unpack_saved(unpack) end
     if is_tensor(tensor) then
       if not unpack then check_saved(ctx, i) end
-      local output = sealed.outputs[i]
+      local output = outputs and outputs[i]
       if output and ctx._function then
         tensor = ctx._vmap and ctx._vmap.expose(tensor) or tensor
         tensor = core.autograd._attach(ctx._function, tensor, output)
@@ -186,7 +185,7 @@ function Context:save_for_backward(...)
         type(saved[i]))
     end
   end
-  self._saved = saved
+  if not self._versions then self._saved = saved end
 end
 
 --- These outputs have no gradient.
@@ -204,31 +203,31 @@ function Context:set_materialize_grads(on) self._materialize = on end
 local function seal_saved(ctx, outputs, places)
   local saved = ctx._saved
   if not saved then return end
-  local versions, results = {}, {}
+  local versions, results = { nil }, nil
   for i = 1, saved.n do
     local tensor = saved[i]
     if is_tensor(tensor) then
       if tensor:is_inference() then
         core._fail("%s: Inference tensors cannot be saved for backward. To work around you can "
-          .. "make a clone to get a normal tensor and use it in autograd.", ctx._name)
+          .. "make a clone to get a normal tensor and use it in autograd.", ctx._class.name)
       end
       for k, o in ipairs(places) do
         if outputs[o] == tensor then
-          saved[i] = tensor:detach()
+          saved[i], results = tensor:detach(), results or { nil }
           results[i] = k
         end
       end
       versions[i] = saved[i]._version
     end
   end
-  local unpack = pack_saved(saved)
-  ctx._sealed = { saved = saved, versions = versions, outputs = results, unpack = unpack }
+  ctx._outputs, ctx._unpack = results, pack_saved(saved)
+  ctx._versions = versions
 end
 
--- The shapes of several results: a lone one needs none, since backward never runs without any
--- gradient.
-local function shapes_of(outputs)
-  local shapes = { n = outputs.n }
+-- The shapes of several results, and their places: a lone one needs none, since backward never runs
+-- without any gradient.
+local function shapes_of(outputs, places)
+  local shapes = { n = outputs.n, places = places }
   for o = 1, outputs.n do
     if is_tensor(outputs[o]) then
       shapes[o] = { shape = outputs[o].shape, dtype = outputs[o].dtype }
@@ -239,9 +238,9 @@ end
 
 -- Gradients as backward wants them, one for each of forward's results: zeros for those that got
 -- none.
-local function materialize(ctx, shapes, places, ...)
+local function materialize(ctx, shapes, ...)
   local grads = {}
-  for k, o in ipairs(places) do grads[o] = (select(k, ...)) end
+  for k, o in ipairs(shapes.places) do grads[o] = (select(k, ...)) end
   for o = 1, ctx._materialize == false and 0 or shapes.n do
     if grads[o] == nil and shapes[o] then
       grads[o] = core.zeros(shapes[o].shape, { dtype = shapes[o].dtype })
@@ -250,35 +249,33 @@ local function materialize(ctx, shapes, places, ...)
   return table.unpack(grads, 1, shapes.n)
 end
 
--- The function the core calls: (its own handle, a gradient per result) -> one per tensor input, of
--- ninputs arguments those at these positions, which rise.
-local function make_backward(class, ctx, ninputs, positions, outputs, places)
-  local shapes = outputs.n > 1 and shapes_of(outputs)
-  local function run(...)
-    if not shapes then return class.backward(ctx, ...) end
-    return class.backward(ctx, materialize(ctx, shapes, places, ...))
+-- What the core calls: (its own handle, a gradient per result) -> one per tensor input.
+function Context.__call(ctx, handle, ...)
+  local class, positions, shapes = ctx._class, ctx._positions, ctx._shapes
+  ctx._function = handle
+  local results
+  if shapes then
+    results = table.pack(class.backward(ctx, materialize(ctx, shapes, ...)))
+  else
+    results = table.pack(class.backward(ctx, ...))
   end
-  return function(handle, ...)
-    ctx._function = handle
-    local results = table.pack(run(...))
-    ctx._function = nil
-    for i = ninputs + 1, results.n do
-      if results[i] ~= nil then
-        core._fail("%sBackward: returned an incorrect number of gradients (expected %d, got %d)",
-          class.name, ninputs, results.n)
-      end
+  ctx._function = nil
+  for i = positions.n + 1, results.n do
+    if results[i] ~= nil then
+      core._fail("%sBackward: returned an incorrect number of gradients (expected %d, got %d)",
+        class.name, positions.n, results.n)
     end
-    for k, i in ipairs(positions) do
-      local grad = results[i]
-      if grad == core.none then grad = nil end
-      results[k] = grad
-    end
-    return table.unpack(results, 1, #positions)
   end
+  for k, i in ipairs(positions) do
+    local grad = results[i]
+    if grad == core.none then grad = nil end
+    results[k] = grad
+  end
+  return table.unpack(results, 1, #positions)
 end
 
 local function needs_grad(inputs)
-  local needs, any = {}, false
+  local needs, any = { nil }, false
   for i = 1, inputs.n do
     needs[i] = is_tensor(inputs[i]) and inputs[i].requires_grad
     any = any or needs[i]
@@ -329,40 +326,59 @@ local function for_samples(backward, vmap)
   end
 end
 
--- Results of the function are those outputs that are tensors and not marked.
-local function record(class, ctx, inputs, outputs)
-  separate(inputs, outputs)
-  local marked = ctx._non_differentiable
-  local tensors, positions, results, places = {}, {}, {}, {}
-  for i = 1, inputs.n do
-    if is_tensor(inputs[i]) then tensors[#tensors + 1], positions[#positions + 1] = inputs[i], i end
-  end
-  for o = 1, outputs.n do
-    if is_tensor(outputs[o]) and not (marked and marked[outputs[o]]) then
-      results[#results + 1], places[#places + 1] = outputs[o], o
+local WHOLE = setmetatable({}, { __mode = "v" }) -- by n: {1, …, n, n = n}
+
+local function whole(n)
+  local places = WHOLE[n]
+  if places then return places end
+  places = { n = n }
+  for i = 1, n do places[i] = i end
+  WHOLE[n] = places
+  return places
+end
+
+-- The tensors of a packed list that are not marked, and their places, which rise, with n: how many
+-- there could be. Mostly it is the list itself.
+local function tensors_of(list, marked)
+  local n, all = list.n, not marked
+  for i = 1, n do all = all and is_tensor(list[i]) end
+  if all then return list, whole(n) end
+  local tensors, places = {}, { n = n }
+  for i = 1, n do
+    local tensor = list[i]
+    if is_tensor(tensor) and not (marked and marked[tensor]) then
+      tensors[#tensors + 1], places[#places + 1] = tensor, i
     end
   end
-  local backward = make_backward(class, ctx, inputs.n, positions, outputs, places)
+  return tensors, places
+end
+
+local function record(class, ctx, inputs, outputs)
+  separate(inputs, outputs)
+  local tensors, positions = tensors_of(inputs)
+  local results, places = tensors_of(outputs, ctx._non_differentiable)
+  ctx._positions = positions
+  if outputs.n > 1 then ctx._shapes = shapes_of(outputs, places) end
   seal_saved(ctx, outputs, places)
-  if #results == 0 then return end
-  local vmap = levels_of(inputs, outputs)
+  if #places == 0 then return end
+  local backward, vmap = ctx, levels_of(inputs, outputs)
   if vmap then
-    ctx._vmap = vmap
-    backward = for_samples(backward, vmap)
+    ctx._vmap, results = vmap, {}
+    backward = for_samples(ctx, vmap)
     for k, t in ipairs(tensors) do tensors[k] = vmap.expose(t) end
     for k, o in ipairs(places) do
       results[k] = vmap.expose(outputs[o]):detach()
       outputs[o] = vmap.hide(results[k])
     end
   end
-  core.autograd._record(class.name .. "Backward", backward, tensors, results)
+  core.autograd._record(backward, tensors, results, class.name .. "Backward")
 end
 
 local function apply(class, ...)
   local inputs = table.pack(...)
   local needs, any = needs_grad(inputs)
-  local ctx = setmetatable({ needs_input_grad = needs, _name = class.name, -- and room for
-    _saved = nil, _sealed = nil }, Context)
+  local ctx = setmetatable({ needs_input_grad = needs, _class = class, -- and room for
+    _saved = nil, _positions = nil, _versions = nil, _outputs = nil }, Context)
   local outputs = table.pack(scoped(without_grad, class.forward, ctx, ...))
   if any and core.is_grad_enabled() and not core.is_inference_mode_enabled() then
     record(class, ctx, inputs, outputs)

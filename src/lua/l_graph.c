@@ -355,12 +355,12 @@ static luc_status run_function(luc_context *ctx, void *ud, luc_tensor *const *go
   return luc_l_protect(call.cb->st, call_backward, &call);
 }
 
-/* _record(name, backward, inputs, outputs): true if the call is in the graph. */
+/* _record(backward, inputs, outputs, name): true if the call is in the graph. */
 static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  const luc_value *inputs = &a->v[2], *outputs = &a->v[3];
-  luc_function fn = {.name = a->v[0].as.string, .backward = run_function, .free = callback_free};
-  luaL_checktype(L, 4, LUA_TTABLE);
-  lua_pushvalue(L, (int)a->v[1].as.i);
+  const luc_value *inputs = &a->v[1], *outputs = &a->v[2];
+  luc_function fn = {.name = a->v[3].as.string, .backward = run_function, .free = callback_free};
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_pushvalue(L, (int)a->v[0].as.i);
   callback *cb = keep_callback(L, st);
   bool recorded = false;
   luc_status status = luc_function_record(st->ctx, &fn, cb, inputs->as.tensors, inputs->n,
@@ -372,7 +372,7 @@ static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
   if (!recorded) callback_free(st->ctx, cb);
   luc_l_check(L, st, status);
   for (int i = 0; recorded && i < outputs->n; i++) {
-    lua_rawgeti(L, 4, i + 1);
+    lua_rawgeti(L, 3, i + 1);
     luc_l_note(L, st, -1);
   }
   lua_pushboolean(L, recorded);
@@ -503,7 +503,7 @@ static const luc_l_native natives[] = {
 };
 
 static const luc_l_native autograd_natives[] = {
-    {"_record(str name, Any backward, Tensor?[] inputs, Tensor[] outputs)", record, LUC_F_FUNCTION},
+    {"_record(Any backward, Tensor?[] inputs, Tensor[] outputs, str name)", record, LUC_F_FUNCTION},
     {"_attach(Any function, Tensor t, Index output)", attach, LUC_F_FUNCTION},
     {"_saved_hooks(Any pack)", saved_hooks, LUC_F_FUNCTION},
     {"_saved_hook()", saved_hook, LUC_F_FUNCTION},
