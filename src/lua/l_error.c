@@ -206,7 +206,8 @@ uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st) {
   lua_insert(L, -2);
   lua_rawseti(L, -2, id);
   lua_pop(L, 1);
-  if (++st->owned > st->owned_limit) luc_l_pace_hurry(st);
+  st->owned++;
+  luc_l_pace_crowd(st);
   return (uint64_t)id;
 }
 

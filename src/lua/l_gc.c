@@ -37,7 +37,7 @@ static void set_limit(lua_State *L, luc_l_state *st, size_t young) {
   p->limit = p->next = live - (young < live / 2 ? young : live / 2) + p->budget;
   p->steps = 0;
   p->grown = 0;
-  p->urgent = false;
+  p->urgent = p->crowded = false;
 }
 
 static void make_sentinel(lua_State *L, luc_l_state *st) {
@@ -139,14 +139,32 @@ static bool drive_step(lua_State *L, luc_l_state *st) {
   return p->ended;
 }
 
+/* Many functions hang on graphs. Mostly a cycle finds the tensors that hold them, and in
+ * generational mode Lua's own come in time from then on. After a full collection, which is for what
+ * a cycle leaves, Lua lets its heap double first, and as many would be there again. */
+static void relieve(lua_State *L, luc_l_state *st) {
+  bool ended = false;
+  st->pace.crowded = false;
+  if (!st->pace.sentinel) make_sentinel(L, st);
+  for (int i = 0; i < MAX_STEPS && !ended; i++) ended = drive_step(L, st);
+  if (ended && st->owned <= st->owned_limit / 2)
+    end_cycle(L, st);
+  else
+    full_collection(L, st);
+}
+
 void luc_l_pace_pay(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
   if (!st->ctx || p->collecting) return;
   if (!p->limit && !p->urgent && lua_heap(L)) lower_limit(L, st);
-  if (!p->urgent && luc_l_live(st) < p->next) return;
+  if (!p->urgent && !p->crowded && luc_l_live(st) < p->next) return;
   if (lua_gc(L, LUA_GCISRUNNING) != 1) return; /* stopped, or inside a finalizer */
   if (p->urgent) {
     full_collection(L, st);
+    return;
+  }
+  if (p->crowded) {
+    relieve(L, st);
     return;
   }
   if (!p->sentinel) make_sentinel(L, st);
@@ -174,6 +192,12 @@ void luc_l_pace_limit(lua_State *L, luc_l_state *st) {
 void luc_l_pace_hurry(luc_l_state *st) {
   st->pace.urgent = true;
   st->pace.limit = st->pace.next = 0;
+}
+
+void luc_l_pace_crowd(luc_l_state *st) {
+  if (st->owned <= st->owned_limit) return;
+  st->pace.crowded = true;
+  st->pace.next = 0;
 }
 
 bool luc_l_collect(lua_State *L, luc_l_state *st) {

@@ -67,6 +67,7 @@ typedef struct luc_l_pace {
   bool ended;      /* it was finalized: a cycle ended */
   bool collecting; /* inside our own lua_gc */
   bool urgent;     /* memory ran out: the next object begins with a full collection */
+  bool crowded;    /* more functions than owned_limit hang on graphs: with a cycle */
 } luc_l_pace;
 
 /* The schema of a function of the binding; its text is freed when the state closes. */
@@ -93,7 +94,7 @@ struct luc_l_state {
   struct luc_l_scope *guard; /* the one in LUC_L_GUARD, or NULL */
   lua_Integer scope_count;   /* tensors noted by the innermost */
   size_t owned;              /* callbacks in LUC_L_OWNERS */
-  size_t owned_limit;        /* so many are reason for a full collection */
+  size_t owned_limit;        /* so many are reason for a collection */
   lua_CFunction collectgarbage;
   bool probing; /* l_cycles.c: they hang on objects, and are not in LUC_L_CALLBACKS */
   luc_l_schema *schemas;
@@ -222,6 +223,8 @@ void luc_l_pace_limit(lua_State *L, luc_l_state *st);
 /* Memory ran out and the error unwinds: what it leaves behind is garbage by the time the next
  * object is created, which begins with a full collection. */
 void luc_l_pace_hurry(luc_l_state *st);
+/* A function hangs on a graph: where there are too many, the next object begins with a cycle. */
+void luc_l_pace_crowd(luc_l_state *st);
 /* After LUC_ERR_MEMORY: one full collection. True if it is worth trying again. */
 bool luc_l_collect(lua_State *L, luc_l_state *st);
 

@@ -167,6 +167,42 @@ describe("autograd.Function", function()
     assert.is_true(lucerna.memory().live <= before + 40000)
   end)
 
+  it("is collected in time where only its graph is left, or a cycle through it", function()
+    local alive = setmetatable({}, { __mode = "k" })
+    local Noted = autograd.Function("Noted", {
+      forward = function(ctx, x)
+        alive[ctx] = true
+        return x * 2
+      end,
+      backward = function(_, g) return g * 2 end,
+    })
+    local x, kept = leaf { 1 }, Exp.apply(leaf { 2 })
+    local function most_alive(call)
+      local most = 0
+      for i = 1, 5000 do
+        call()
+        local n = 0
+        for _ in pairs(i % 250 == 0 and alive or {}) do n = n + 1 end
+        most = math.max(most, n)
+      end
+      return most
+    end
+    local function drop() local _ = Noted.apply(x) end
+    local function drop_cycle()
+      local y = Noted.apply(x)
+      y:register_hook(function() return y end)
+    end
+    local mode = collectgarbage("incremental")
+    for _, other in ipairs { "incremental", "generational" } do
+      collectgarbage(other)
+      assert.is_true(most_alive(drop) < 3000)
+      assert.is_true(most_alive(drop_cycle) < 3000)
+    end
+    collectgarbage(mode)
+    kept:sum():backward() -- what is in use stays
+    assert.equal("ExpBackward", kept.grad_fn:name():match("^ExpBackward"))
+  end)
+
   it("says what a definition lacks", function()
     parity.refused("Function: Half: backward must be a function (got nil)",
       autograd.Function, "Half", { forward = function() end })
