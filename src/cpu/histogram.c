@@ -3,6 +3,45 @@
 
 #include <string.h>
 
+/* ---- pieces ---- */
+
+enum { PIECE = 1 << 15, MOST = 16 };
+
+typedef void (*tally_fn)(const void *arg, int64_t begin, int64_t end, void *counts);
+
+typedef struct tally {
+  tally_fn fn;
+  const void *arg;
+  int64_t n, bins, pieces;
+  int64_t *counts; /* [pieces, bins] */
+} tally;
+
+static void tally_pieces(void *arg, int64_t begin, int64_t end) {
+  const tally *t = arg;
+  for (int64_t i = begin; i < end; i++)
+    t->fn(t->arg, i * t->n / t->pieces, (i + 1) * t->n / t->pieces, t->counts + i * t->bins);
+}
+
+/* Calls fn over pieces of [0, n), each with counts [bins] of its own, from 0; adds them up. */
+static luc_status tally_up(luc_context *ctx, int64_t n, int64_t bins, tally_fn fn, const void *arg,
+                           int64_t *counts) {
+  tally t = {fn, arg, n, bins, n / PIECE < MOST ? n / PIECE : MOST, NULL};
+  memset(counts, 0, (size_t)bins * sizeof *counts);
+  if (t.pieces < 2 || bins > PIECE / MOST) { /* then adding them up would cost as much */
+    fn(arg, 0, n, counts);
+    return LUC_OK;
+  }
+  size_t bytes = (size_t)(t.pieces * bins) * sizeof *counts;
+  t.counts = luc__alloc_zero(ctx, bytes);
+  if (!t.counts) return LUC_ERR_MEMORY;
+  luc__parallel_for(ctx, t.pieces, 1, tally_pieces, &t);
+  for (int64_t i = 0; i < t.pieces * bins; i++) counts[i % bins] += t.counts[i];
+  luc__free(ctx, t.counts, bytes);
+  return LUC_OK;
+}
+
+/* ---- histograms ---- */
+
 static double rounded(const luc_histogram *h, double x) {
   return h->single ? (double)(float)x : x;
 }
@@ -60,45 +99,13 @@ luc_status luc__histogram(luc_context *ctx, const luc_histogram *h) {
   }
   int64_t *counts = luc__alloc(ctx, bytes);
   if (!counts) return LUC_ERR_MEMORY;
-  luc_status status = luc__tally(ctx, h->n, h->bins, count_range, h, counts);
+  luc_status status = tally_up(ctx, h->n, h->bins, count_range, h, counts);
   for (int64_t i = 0; status == LUC_OK && i < h->bins; i++) h->sums[i] = (double)counts[i];
   luc__free(ctx, counts, bytes);
   return status;
 }
 
-/* ---- pieces ---- */
-
-enum { PIECE = 1 << 15, MOST = 16 };
-
-typedef struct tally {
-  luc_tally_fn fn;
-  const void *arg;
-  int64_t n, bins, pieces;
-  int64_t *counts; /* [pieces, bins] */
-} tally;
-
-static void tally_pieces(void *arg, int64_t begin, int64_t end) {
-  const tally *t = arg;
-  for (int64_t i = begin; i < end; i++)
-    t->fn(t->arg, i * t->n / t->pieces, (i + 1) * t->n / t->pieces, t->counts + i * t->bins);
-}
-
-luc_status luc__tally(luc_context *ctx, int64_t n, int64_t bins, luc_tally_fn fn, const void *arg,
-                      int64_t *counts) {
-  tally t = {fn, arg, n, bins, n / PIECE < MOST ? n / PIECE : MOST, NULL};
-  memset(counts, 0, (size_t)bins * sizeof *counts);
-  if (t.pieces < 2 || bins > PIECE / MOST) { /* then adding them up would cost as much */
-    fn(arg, 0, n, counts);
-    return LUC_OK;
-  }
-  size_t bytes = (size_t)(t.pieces * bins) * sizeof *counts;
-  t.counts = luc__alloc_zero(ctx, bytes);
-  if (!t.counts) return LUC_ERR_MEMORY;
-  luc__parallel_for(ctx, t.pieces, 1, tally_pieces, &t);
-  for (int64_t i = 0; i < t.pieces * bins; i++) counts[i % bins] += t.counts[i];
-  luc__free(ctx, t.counts, bytes);
-  return LUC_OK;
-}
+/* ---- counts of integers ---- */
 
 typedef struct bincount_job {
   luc_dtype dtype;
@@ -132,7 +139,7 @@ static void bincount_range(const void *arg, int64_t begin, int64_t end, void *ou
 luc_status luc__bincount(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
                          const void *weights, bool single, int64_t bins, void *out) {
   bincount_job j = {dtype, x, weights, single};
-  if (!weights) return luc__tally(ctx, n, bins, bincount_range, &j, out);
+  if (!weights) return tally_up(ctx, n, bins, bincount_range, &j, out);
   memset(out, 0, (size_t)bins * (single ? sizeof(float) : sizeof(double)));
   bincount_range(&j, 0, n, out);
   return LUC_OK;

@@ -23,11 +23,6 @@ typedef struct luc_histogram {
  * ends. */
 luc_status luc__histogram(luc_context *ctx, const luc_histogram *h);
 
-/* Calls fn over pieces of [0, n), each with counts [bins] of its own, from 0; adds them up. */
-typedef void (*luc_tally_fn)(const void *arg, int64_t begin, int64_t end, void *counts);
-luc_status luc__tally(luc_context *ctx, int64_t n, int64_t bins, luc_tally_fn fn, const void *arg,
-                      int64_t *counts);
-
 /* Counts (or adds up weights, of float if `single`, else of double, in their own type) the values
  * 0 … bins - 1 among n integers or bools. */
 luc_status luc__bincount(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,

@@ -14,7 +14,9 @@
 
 /* ---- reduction ---- */
 
-luc_status luc__loss_reduction(luc_context *ctx, const luc_value *args, int *reduction) {
+/* PyTorch's deprecated size_average and reduce, if given, decide instead of reduction. args: the
+ * three in this order: size_average, reduce, reduction. */
+static luc_status loss_reduction(luc_context *ctx, const luc_value *args, int *reduction) {
   if (luc_is_none(&args[0]) && luc_is_none(&args[1]))
     return luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[2].as.string, reduction);
   bool average = luc_is_none(&args[0]) || args[0].as.i,
@@ -31,7 +33,7 @@ luc_tensor *luc__loss_reduced(luc_formula *f, luc_tensor *t, int reduction) {
 luc_status luc__loss_result(luc_formula *f, luc_tensor *loss, const luc_value *args,
                             luc_value *out) {
   int reduction = LUC_REDUCE_NONE;
-  if (f->status == LUC_OK) f->status = luc__loss_reduction(f->ctx, args, &reduction);
+  if (f->status == LUC_OK) f->status = loss_reduction(f->ctx, args, &reduction);
   return luc__f_result(f, luc__loss_reduced(f, loss, reduction), out);
 }
 
@@ -162,7 +164,7 @@ static luc_tensor *nll(luc_formula *f, luc_tensor *log_probs, luc_value target, 
 luc_status luc__run_nll_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   luc_value legacy[] = {args[3], args[5], args[6]};
-  LUC_TRY(luc__loss_reduction(ctx, legacy, &reduction));
+  LUC_TRY(loss_reduction(ctx, legacy, &reduction));
   LUC_TRY(check_classes(ctx, args[0].as.tensor, args[1].as.tensor, luc_as_tensor(&args[2])));
   LUC_TRY(check_targets(ctx, args[0].as.tensor, args[1].as.tensor, args[4].as.i));
   luc_formula f = luc__formula(ctx);
@@ -235,7 +237,7 @@ luc_status luc__run_cross_entropy(luc_context *ctx, luc_value *args, luc_value *
   double smoothing = luc_as_double(&args[7]);
   luc_tensor *input = args[0].as.tensor, *target = args[1].as.tensor;
   luc_value legacy[] = {args[3], args[5], args[6]};
-  LUC_TRY(luc__loss_reduction(ctx, legacy, &reduction));
+  LUC_TRY(loss_reduction(ctx, legacy, &reduction));
   LUC_CHECK(ctx, smoothing >= 0 && smoothing <= 1, LUC_ERR_VALUE,
             "label_smoothing must be between 0 and 1 (got %g)", smoothing);
   if (luc__dtype_is_float(target->dtype))
@@ -365,7 +367,7 @@ static luc_status difference(luc_context *ctx, luc_opid op, luc_value *args, int
 /* (input, target, size_average, reduce, reduction, weight) */
 static luc_status plain_difference(luc_context *ctx, luc_opid op, luc_value *args, luc_value *out) {
   int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
+  LUC_TRY(loss_reduction(ctx, &args[2], &reduction));
   return difference(ctx, op, args, reduction, 0, luc_as_tensor(&args[5]), true, out);
 }
 
@@ -376,7 +378,7 @@ LUC_RUN_BY(l1_loss, plain_difference, LUC_OP_l1)
 luc_status luc__run_smooth_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   double beta = luc_as_double(&args[5]);
-  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
+  LUC_TRY(loss_reduction(ctx, &args[2], &reduction));
   LUC_CHECK(ctx, beta >= 0, LUC_ERR_VALUE, "beta must not be negative (got %g)", beta);
   return difference(ctx, beta == 0 ? LUC_OP_l1 : LUC_OP_smooth_l1, args, reduction, beta, NULL,
                     false, out);
@@ -493,7 +495,7 @@ luc_status luc__run_kl_div(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
   bool batchmean =
       luc_is_none(&args[2]) && luc_is_none(&args[3]) && !strcmp(args[4].as.string, "batchmean");
-  if (!batchmean) LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
+  if (!batchmean) LUC_TRY(loss_reduction(ctx, &args[2], &reduction));
   LUC_TRY(luc__need_float(ctx, "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *loss;

@@ -7,9 +7,6 @@
 
 #define LUC_REDUCTIONS "none|mean|sum" /* in the order of luc_reduction */
 
-/* PyTorch's deprecated size_average and reduce, if given, decide instead of reduction. args: the
- * three in this order: size_average, reduce, reduction. */
-luc_status luc__loss_reduction(luc_context *ctx, const luc_value *args, int *reduction);
 luc_tensor *luc__loss_reduced(luc_formula *f, luc_tensor *t, int reduction);
 /* luc__f_result of the loss reduced as these three options say. */
 luc_status luc__loss_result(luc_formula *f, luc_tensor *loss, const luc_value *args,

@@ -21,18 +21,14 @@ static luc_status grow(luc_context *ctx) {
   return LUC_OK;
 }
 
-luc_status luc__hold(luc_context *ctx, luc_tensor *t) {
-  if (!t) return LUC_OK;
+luc_status luc__held(luc_context *ctx, luc_status made, luc_tensor **t) {
+  if (made != LUC_OK || !*t) return made;
   luc_status status = ctx->num_held < ctx->held_room ? LUC_OK : grow(ctx);
   if (status == LUC_OK)
-    ctx->held[ctx->num_held++] = t;
+    ctx->held[ctx->num_held++] = *t;
   else
-    luc_tensor_release(ctx, t);
+    luc_tensor_release(ctx, *t);
   return status;
-}
-
-luc_status luc__held(luc_context *ctx, luc_status made, luc_tensor **t) {
-  return made == LUC_OK ? luc__hold(ctx, *t) : made;
 }
 
 luc_status luc__scratch(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
