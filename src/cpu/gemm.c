@@ -62,7 +62,7 @@ static path choose_path(const luc_gemm *g) {
   const bool dots = is_dots(g);
   if (dots && (g->b_col != 1 || g->k > g->n)) return PATH_DOTS;
   bool lies_well = (g->a_col == 1 || g->a_row == 1) && g->b_col == 1 &&
-                   (g->m <= 16 || g->k * g->b_row <= 1 << 16);
+                   (g->m <= 16 || luc__gemm_rows_stay(g, (int64_t)luc__dtype_size(g->dtype), 16));
   return lies_well ? PATH_BLOCK : PATH_SERIAL;
 }
 

@@ -32,6 +32,13 @@ static inline size_t luc__gemm_scratch_size(size_t size) {
   return sizeof(luc_gemm_scratch) + size * LUC_GEMM_KC * (LUC_GEMM_NC + LUC_GEMM_MC);
 }
 
+/* Do B's rows stay in the cache while rows of A meet them? Not if they are many, nor if `least` or
+ * more, which are whole pages apart and so share its sets, meet more than as many of A's. */
+static inline bool luc__gemm_rows_stay(const luc_gemm *g, int64_t size, int64_t least) {
+  const bool share = g->b_row * size % 4096 == 0 && g->k >= least && g->m > least;
+  return g->k * g->b_row <= 1 << 16 && !share;
+}
+
 typedef struct luc_gemm_kernels {
   /* One product (batch ignored) whose B has adjacent columns; nothing is packed. */
   void (*block)(const luc_gemm *g);

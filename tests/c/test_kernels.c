@@ -63,6 +63,7 @@ static void large_products(luc_context *ctx, luc_dtype dtype) {
   for (int t = 0; t < 12; t++) { /* where a turned second factor is wide, both are exchanged */
     check_gemm(ctx, dtype, 16, 300, 260, 1);
     check_gemm(ctx, dtype, 60, 130, 560, 1);
+    check_gemm(ctx, dtype, kt_int(15, 70), 1024, kt_int(14, 40), 1); /* rows of whole pages */
   }
   for (int64_t n = 4; n <= 64; n *= 2) /* columns by rows */
     for (int t = 0; t < 24; t++) check_gemm(ctx, dtype, 9, n + kt_int(0, 1), 1, kt_int(1, 3));
