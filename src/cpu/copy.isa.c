@@ -12,10 +12,22 @@
  * take vectors apart, which takes twice as long. */
 #define APART(n) _Pragma("GCC unroll 4") for (int64_t i = 0; i < (n); i++)
 
+/* Are real numbers brought to integers by the machine's conversion to 32 bits? With AVX-512 GCC's
+ * loops, which do not trust it with what is out of range, are as fast, those to 64 bits too. */
+#if defined(__x86_64__) && !defined(__AVX512F__)
+#define BY_INT32 1
+#else
+#define BY_INT32 0
+#endif
+
 /* Out of range and NaN give what x86's conversions give (and so PyTorch, which goes to 32 bits for
  * signed integers of at most as many, and uint16). */
 static inline int64_t real_to_integer(double v) {
+#if BY_INT32
+  return _mm_cvttsd_si64(_mm_set_sd(v));
+#else
   return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+#endif
 }
 static inline int32_t double_to_int32(double v) {
   return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
@@ -35,7 +47,7 @@ static inline int64_t same_integer(int64_t v) {
 
 /* Elements of 1, 2, 4 or 8 bytes with gaps, to be converted, or that have been. */
 static luc_move_fn move_of(int64_t size);
-enum { GATHERED = 256 };
+enum { GATHERED = 256, LANES = LUC_VECTOR_BYTES / 4 };
 
 static void gathered(luc_load_fn load, void *out, int64_t out_size, const char *in, int64_t stride,
                      int64_t size, int64_t n) {
@@ -57,6 +69,35 @@ static void scattered(luc_store_fn store, char *out, int64_t stride, int64_t siz
     move_of(size)(out, stride, near, size, m);
   }
 }
+
+#if BY_INT32
+/* A run; INT32_MIN is what is out of range. Is nothing? */
+typedef int32_t four __attribute__((vector_size(16)));
+static bool f32_as_int32(int32_t *restrict out, const float *restrict in, int64_t n) {
+  luc_vi32 outside = {0};
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    const luc_vi32 x = (luc_vi32)LUC_MM(cvttps_epi32)(LUC_MM(loadu_ps)(in + i));
+    memcpy(out + i, &x, sizeof x);
+    outside |= x == INT32_MIN;
+  }
+  bool within = !luc__any_i32(outside);
+  for (; i < n; i++) within &= (out[i] = float_to_int32(in[i])) != INT32_MIN;
+  return within;
+}
+static bool f64_as_int32(int32_t *restrict out, const double *restrict in, int64_t n) {
+  four outside = {0};
+  int64_t i = 0;
+  for (; i + LANES / 2 <= n; i += LANES / 2) {
+    const four x = (four)LUC_MM(cvttpd_epi32)(LUC_MM(loadu_pd)(in + i));
+    memcpy(out + i, &x, LANES / 2 * sizeof *out);
+    outside |= x == INT32_MIN;
+  }
+  bool within = !(outside[0] | outside[1] | outside[2] | outside[3]);
+  for (; i < n; i++) within &= (out[i] = double_to_int32(in[i])) != INT32_MIN;
+  return within;
+}
+#endif
 
 static void repeat_f32(float *out, float v, int64_t n) {
   for (int64_t i = 0; i < n; i++) out[i] = v;
@@ -83,7 +124,6 @@ static void repeat_i64(int64_t *out, int64_t v, int64_t n) {
 /* Runs of halves by the machine's conversions, where it has them; what does not fill a register
  * goes through the same, in memory of its own. */
 #if defined(__F16C__)
-enum { LANES = LUC_VECTOR_BYTES / 4 };
 #if defined(__AVX512F__)
 #define HALVES __m256i
 #else
@@ -138,30 +178,35 @@ static void narrow_halves(uint16_t *restrict out, const float *restrict in, int6
 #define MEMORY    int8_t
 #define WIDEN(x)  (x)
 #define NARROW(x) ((int8_t)int32_of(x))
+#define WHOLE     32
 #include "cpu/copy_convert.inc"
 
 #define D         u8
 #define MEMORY    uint8_t
 #define WIDEN(x)  (x)
 #define NARROW(x) ((uint8_t)integer_of(x))
+#define WHOLE     64
 #include "cpu/copy_convert.inc"
 
 #define D         i16
 #define MEMORY    int16_t
 #define WIDEN(x)  (x)
 #define NARROW(x) ((int16_t)int32_of(x))
+#define WHOLE     32
 #include "cpu/copy_convert.inc"
 
 #define D         i32
 #define MEMORY    int32_t
 #define WIDEN(x)  (x)
 #define NARROW(x) ((int32_t)int32_of(x))
+#define WHOLE     32
 #include "cpu/copy_convert.inc"
 
 #define D         i64
 #define MEMORY    int64_t
 #define WIDEN(x)  (x)
 #define NARROW(x) ((int64_t)integer_of(x))
+#define WHOLE     64
 #include "cpu/copy_convert.inc"
 
 #define D         b8
@@ -204,18 +249,21 @@ static void narrow_halves(uint16_t *restrict out, const float *restrict in, int6
 #define MEMORY    uint16_t
 #define WIDEN(x)  (x)
 #define NARROW(x) ((uint16_t)int32_of(x))
+#define WHOLE     32
 #include "cpu/copy_convert.inc"
 
 #define D         u32
 #define MEMORY    uint32_t
 #define WIDEN(x)  (x)
 #define NARROW(x) ((uint32_t)integer_of(x))
+#define WHOLE     64
 #include "cpu/copy_convert.inc"
 
 #define D         u64
 #define MEMORY    uint64_t
 #define WIDEN(x)  (x)
 #define NARROW(x) ((uint64_t)integer_of(x))
+#define WHOLE     64
 #include "cpu/copy_convert.inc"
 
 /* Words of memory that may hold any type. */

@@ -193,15 +193,16 @@ TEST("real numbers too large for an integer become what they do in PyTorch") {
       70000.9, -70000.9, 0x1p31, -0x1p31, 0x1p32 + 1024, 0x1p63, -0x1p63,  -INFINITY, 127.5};
   static const luc_dtype dtypes[] = {LUC_INT8,  LUC_UINT8,  LUC_INT16, LUC_UINT16,
                                      LUC_INT32, LUC_UINT32, LUC_INT64};
-  const int64_t n = 19 * 7;
+  const int64_t n = 19 * 40, large = n / 2; /* from where on: within a block */
   for (int k = 0; k < 3 * 2 * 7; k++) {
     luc_dtype from = k / 3 % 2 == 0 ? LUC_FLOAT32 : LUC_FLOAT64, to = dtypes[k / 6];
     if (!luc__kernels_use(ctx, (luc_isa)(k % 3))) continue;
     luc_tensor *src = empty(ctx, from, 1, &n), *dst = empty(ctx, to, 1, &n);
     int wrong = 0;
     for (int64_t i = 0; i < n; i++)
-      luc__store_scalar(element(src, i), from,
-                        (luc_scalar){LUC_SCALAR_FLOAT, {.f = values[i % 19]}});
+      luc__store_scalar(
+          element(src, i), from,
+          (luc_scalar){LUC_SCALAR_FLOAT, {.f = i < large ? (double)i - 140.25 : values[i % 19]}});
     CHECK_OK(luc__copy(ctx, dst, src));
     for (int64_t i = 0; i < n; i++) {
       int64_t got = 0;
