@@ -389,6 +389,22 @@ describe("statistics", function()
     assert.same({false, true, true, false}, lucerna.cdist(x, x, 0)[3]:isnan():tolist())
   end)
 
+  it("extremes of many integers are found wherever they lie", function()
+    for _, dtype in ipairs {"int64", "int32", "uint8"} do
+      for _, n in ipairs {255, 256, 257, 511, 512, 543, 1000} do
+        local x = lucerna.full({n, n}, 7):to(dtype)
+        local want = {x:fill_diagonal_(9), x:mul(-1)} -- row i's largest is its i-th
+        for k, name in ipairs {"amax", "amin"} do
+          if dtype ~= "uint8" or k == 1 then
+            local y = lucerna[name](want[k], 2)
+            assert.is_true(y:eq(k == 1 and 9 or -9):all():item(), dtype .. name .. n)
+          end
+        end
+        assert.equal(7, lucerna.amin(x[1]):item())
+      end
+    end
+  end)
+
   it("extremes and truth along one element are it", function()
     local base = lucerna.tensor {{{0.0, -0.5, 0 / 0}, {3, 0, -2}}} -- [1, 2, 3]
     for _, dtype in ipairs {"float32", "float64", "bfloat16", "int64", "int8", "uint8", "bool"} do
