@@ -9,13 +9,19 @@
 #define VLOOP_HALF VLOOP /* one that often takes little longer than memory does */
 
 #include "cpu/real_f32.inc"
+#include "cpu/memory_real.inc"
 #include "cpu/activation_real.inc"
+#include "cpu/memory_end.inc"
 #include "cpu/real_f64.inc"
+#include "cpu/memory_real.inc"
 #include "cpu/activation_real.inc"
+#include "cpu/memory_end.inc"
 
 /* Those of float16 that take little longer than memory does. */
 #define F16_VLOOP(id)
 #if defined(__F16C__)
+#include "cpu/memory_f16.inc"
+
 #include "cpu/half.inc"
 #define HALF_VLOOP(id)
 #define HALF_VPAIRS(id)     VPAIRS(id, 1, id##_f32(VA, p))
@@ -24,6 +30,8 @@
 #include "cpu/activation.def"
 #undef LUC_ACT
 #include "cpu/half_end.inc"
+
+#include "cpu/memory_end.inc"
 #define F16_VPAIRS(id) [LUC_EW_F16] = id##_loop_f16
 #else
 #define F16_VPAIRS(id)

@@ -40,48 +40,43 @@
 
 #include "cpu/real_end.inc"
 
-/* ---- float16 ---- */
-
-#define INFINITE 0x7c00
-#if defined(__F16C__)
-#include "cpu/half.inc"
+/* ---- halves: computed as floats in registers ---- */
 
 /* Functions of numbers, which the compiler makes those of vectors. */
 #define HALF(name, inputs, call)                                                                   \
-  LUC_INLINE V FN(name##_lanes)(V x, V y, V z, const PARAMS *p) {                                  \
+  LUC_INLINE V FN(name##_lanes)(V a, V b, V c, const PARAMS *p) {                                  \
     V done;                                                                                        \
-    (void)y, (void)z, (void)p;                                                                     \
-    for (int i = 0; i < LANES; i++) done[i] = call;                                                \
+    (void)p;                                                                                       \
+    for (int i = 0; i < LANES; i++) {                                                              \
+      const float x = a[i], y = b[i], z = c[i];                                                    \
+      (void)y, (void)z;                                                                            \
+      done[i] = call;                                                                              \
+    }                                                                                              \
     return done;                                                                                   \
   }                                                                                                \
   VPAIRS(name, inputs, FN(name##_lanes)(VA, inputs > 1 ? VB : (V){0}, inputs > 2 ? VC : (V){0}, p))
-#define X x[i]
-#define Y y[i]
-#define Z z[i]
-#include "cpu/elementwise_half.inc"
 
+#include "cpu/memory_bf16.inc"
+
+#include "cpu/half.inc"
+#define INFINITE 0x7f80
+#include "cpu/elementwise_half.inc"
 #include "cpu/half_end.inc"
-#else /* by bits, or in chunks of floats: no kernel, which is NULL in the table */
-#define T                        uint16_t
-#define FN(f)                    f##_f16
+
+#include "cpu/memory_end.inc"
+#include "cpu/memory_f16.inc"
+
+#if !defined(__F16C__) /* by bits, or in chunks of floats: no kernel, which is NULL in the table */
+#undef HALF
 #define HALF(name, inputs, call) enum { FN(name##_loop) };
-#include "cpu/elementwise_half.inc"
-#undef T
-#undef FN
 #endif
-
-/* ---- bfloat16: computed as floats in registers, too ---- */
-
-#define T                        uint16_t
-#define FN(f)                    f##_bf16
-#define HALF(name, inputs, call) PAIRS(name, inputs, luc__float_to_bfloat16(call))
-#define X                        luc__bfloat16_to_float(A)
-#define Y                        luc__bfloat16_to_float(B)
-#define Z                        luc__bfloat16_to_float(C)
-#define INFINITE                 0x7f80
+#include "cpu/half.inc"
+#define INFINITE 0x7c00
 #include "cpu/elementwise_half.inc"
-#undef T
-#undef FN
+#include "cpu/half_end.inc"
+
+#include "cpu/memory_end.inc"
+#undef HALF
 
 /* ---- integers ---- */
 

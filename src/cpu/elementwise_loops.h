@@ -155,17 +155,21 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
     (void)once;                                                                                    \
     FN(by_sign)(FN(name##_vectors), out, in, n, params);                                           \
   }
-/* VPAIRS: as PAIRS. */
+/* VPAIRS: as PAIRS, below names of memory_*.inc. */
 #define VPAIRS(name, inputs, call)                                                                 \
   LUC_INLINE void FN(name##_each)(T * o, const void *const *in, int64_t n, const PARAMS *p,        \
                                   unsigned once) {                                                 \
     LUC_EW_OPERANDS                                                                                \
+    const bool stream = once & LUC_EW_STREAM;                                                      \
     int64_t k = 0;                                                                                 \
     for (int64_t m = LANES; PAIRED && k + 2 * LANES <= n; k += LANES) {                            \
       V first = call;                                                                              \
       k += LANES;                                                                                  \
       V second = call;                                                                             \
-      vstore(o + k - LANES, first), vstore(o + k, second);                                         \
+      if (stream)                                                                                  \
+        xstream(o + k - LANES, first), xstream(o + k, second);                                     \
+      else                                                                                         \
+        vstore(o + k - LANES, first), vstore(o + k, second);                                       \
     }                                                                                              \
     for (int64_t m = LANES; k + LANES <= n; k += LANES) vstore(o + k, call);                       \
     int64_t m = n - k;                                                                             \
