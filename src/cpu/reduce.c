@@ -230,6 +230,11 @@ static void fold_groups(const rd_job *job, const char *at, int64_t n, int64_t be
 static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
                        states *s) {
   const int64_t step = job->kept.strides[0][0];
+  if (step == 0 && n > 1) { /* all are the same */
+    fold_block(job, at, 1, begin, end, s);
+    for (int64_t j = 1; j < n; j++) s->a[j] = s->a[0], s->b[j] = s->b[0];
+    return;
+  }
   job->kernel->init(s->a, s->b, job->group ? n / job->group * job->room : n);
   if (begin == end) return;
   if (job->group) {

@@ -218,6 +218,11 @@ describe("a reduction", function()
           parity.close(x[op](x, { dim = { 2, 4 } }), copy[op](copy, { dim = { 2, 4 } }))
         end
       end
+      local one = lucerna.ones({ 3, 1 }):to(lucerna[dtype]):expand(3, 2500)
+      local whole = one:contiguous() -- more columns than are folded at once
+      for _, op in ipairs(all) do
+        assert.same(whole[op](whole, 1):tolist(), one[op](one, 1):tolist(), op .. dtype)
+      end
     end
   end)
 end)
