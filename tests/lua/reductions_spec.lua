@@ -227,6 +227,40 @@ describe("a reduction", function()
   end)
 end)
 
+describe("the place of an extreme", function()
+  local function column(t, k) return t[{ {}, k }]:tolist() end
+
+  it("of few long columns is the first, whatever their number and length", function()
+    lucerna.manual_seed(8)
+    for _, name in ipairs { "float32", "float64", "float16", "int64", "int32", "uint8" } do
+      for _, columns in ipairs { 1, 3, 4, 7, 16, 17 } do
+        for _, rows in ipairs { 63, 64, 257, 600 } do
+          local x = lucerna.randint(0, 50, { rows, columns }):to(lucerna[name])
+          if x:is_floating_point() then
+            x[{ {}, 1 }] = -1 / 0
+            if columns > 2 then x[{ { rows - 40, rows, 7 }, 2 }] = 0 / 0 end
+            if columns > 3 then x[{ {}, 3 }] = lucerna.arange(1, rows + 1) end
+          end
+          for op, better in pairs { max = function(a, b) return a > b end,
+            min = function(a, b) return a < b end } do
+            local values, places = x[op](x, 1)
+            for k = 1, columns do
+              local list, at = column(x, k), 1
+              for i, v in ipairs(list) do
+                local best = list[at]
+                if better(v, best) or (v ~= v and best == best) then at = i end
+              end
+              local got = values[k]:item()
+              assert.equal(at, places[k]:item(), name .. op .. rows)
+              assert.is_true(got == list[at] or (got ~= got and list[at] ~= list[at]))
+            end
+          end
+        end
+      end
+    end
+  end)
+end)
+
 -- The running folds and the last places of extremes of each row of a table.
 local function running(rows, f)
   local out, places = {}, {}
