@@ -465,6 +465,15 @@ static void move_blocks(char *restrict out, int64_t out_step, const char *restri
 #define REVERSED BACK_8
 #include "cpu/copy_move.inc"
 
+#if defined(__AVX512F__)
+/* The elements that the mask `of` names to the places that `to` does. */
+static inline void put_32(void *out, unsigned to, const void *in, unsigned of) {
+  const __m512i x = _mm512_maskz_loadu_epi32((__mmask16)of, in);
+  _mm512_mask_storeu_epi32(out, (__mmask16)to, _mm512_maskz_expand_epi32((__mmask16)to, x));
+}
+#define SPREAD 1
+#endif
+
 #define D      32
 #define MEMORY word32
 #define TURNED 1

@@ -46,6 +46,28 @@ describe("in place", function()
     assert.same({{0, -2, 2}, {2, 0, 5}, {6, 7, 8}}, list(z))
   end)
 
+  it("leaves what lies between its elements alone", function()
+    for _, dtype in ipairs { "float32", "int32", "float64", "int16" } do
+      for step = 2, 5 do
+        for n = 1, 40 do
+          local x = lucerna.arange(1, n * step + 1):to(lucerna[dtype])
+          local want, y = x:tolist(), lucerna.arange(1, n + 1):to(lucerna[dtype])
+          for i = 1, n do want[(i - 1) * step + 2] = want[(i - 1) * step + 2] - i end
+          x[{{2, -1, step}}]:sub_(y)
+          assert.same(want, x:tolist(), dtype .. step)
+          x[{{1, -1, step}}]:copy_(y)
+          for i = 1, n do want[(i - 1) * step + 1] = i end
+          assert.same(want, x:tolist(), dtype .. step)
+        end
+      end
+    end
+    local x = lucerna.zeros(50, 3, 4) -- short rows that lie as one, and some that do not
+    x[{{}, {}, {1, -1, 2}}]:add_(lucerna.arange(1, 51):view(-1, 1, 1))
+    x[{{}, {1, 2}, {2, -1, 2}}]:sub_(lucerna.arange(1, 51):view(-1, 1, 1))
+    assert.same({{7, -7, 7, -7}, {7, -7, 7, -7}, {7, 0, 7, 0}}, list(x[7]))
+    assert.equal(2 * 50 * 51 / 2, x:sum():item())
+  end)
+
   it("converts a tensor without dimensions to the result's dtype first", function()
     local x = lucerna.tensor({0, 7}, {dtype = lucerna.uint8})
     assert.same({255, 255}, list(lucerna.maximum(x, lucerna.tensor(-1))))
