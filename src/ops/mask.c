@@ -1,4 +1,5 @@
 /* Choosing elements by a boolean mask. */
+#include "cpu/elementwise.h"
 #include "ops/formula.h"
 #include "ops/indexing.h"
 
@@ -34,6 +35,24 @@ static luc_status masked_target(luc_context *ctx, luc_tensor *self, luc_tensor *
 
 /* ---- masked_fill ---- */
 
+/* Elements that lie in runs, if not in order, as the integers of their bits. Are they so, and as
+ * small as those? */
+static bool fill_runs(luc_context *ctx, luc_tensor *t, const luc_tensor *bits,
+                      const luc_element *value) {
+  static const luc_dtype by_size[] = {
+      [1] = LUC_INT8, [2] = LUC_INT16, [4] = LUC_INT32, [8] = LUC_INT64};
+  const size_t size = luc__dtype_size(t->dtype);
+  int d = 0;
+  while (d < t->ndim && (t->strides[d] != 1 || t->sizes[d] == 1)) d++;
+  if (size > 8 || d == t->ndim) return false;
+  luc_tensor whole = *t;
+  whole.dtype = by_size[size];
+  const luc_ew_input in[] = {
+      {.t = bits}, {.s = luc__load_scalar((const char *)value, whole.dtype)}, {.t = &whole}};
+  luc__elementwise(ctx, LUC_EW_where, whole.dtype, &whole, in);
+  return true;
+}
+
 luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor;
   luc_tensor *bits, *table = NULL, *target;
@@ -44,7 +63,7 @@ luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *ou
   if (luc__is_contiguous(target)) {
     luc__mask_fill(ctx, target->data, (const bool *)bits->data, target->numel, &value,
                    luc__dtype_size(target->dtype));
-  } else {
+  } else if (!fill_runs(ctx, target, bits, &value)) {
     LUC_TRY(luc__held(ctx, luc__mask_table(ctx, target, 0, bits, &table), &table));
     move_masked(ctx, LUC_INDEX_PUT, target, table, &value, 0);
   }

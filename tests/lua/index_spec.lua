@@ -425,6 +425,27 @@ describe("large tensors", function()
     assert.is_true(x:masked_scatter(mask, x[mask] * 2):equal(x + x * mask))
   end)
 
+  it("are filled by masks in views as in copies, and nothing beside them", function()
+    local mask = lucerna.rand(7, 5, 3):gt(0.5)
+    for _, name in ipairs { "float32", "float64", "bfloat16", "int64", "uint8", "bool",
+      "complex64", "complex128" } do
+      local base = lucerna.randint(0, 2, { 6, 9, 8 }):to(lucerna[name])
+      if base:is_floating_point() then base[{ 2, 3, 4 }] = 0 / 0 end
+      local function views(t)
+        return { t[{ { 1, 3 }, { 2, 6 }, { 1, 7 } }]:permute(3, 2, 1),
+          t[{ { 2, 4 }, { 1, 5 }, { 2, 8 } }]:transpose(1, 3),
+          t[{ { 1, 3 }, { 1, 7 }, { 1, 5 } }]:permute(2, 3, 1),
+          t[{ { 1, -1, 2 }, { 2, 8 }, { 1, 5 } }]:permute(2, 3, 1) }
+      end
+      for i, whole in ipairs(views(base)) do
+        local want, got = base:clone(), base:clone()
+        views(want)[i]:copy_(whole:contiguous():masked_fill(mask, 1))
+        views(got)[i]:masked_fill_(mask, 1)
+        assert.same(want:tostring("raw"), got:tostring("raw"), name .. i)
+      end
+    end
+  end)
+
   it("of every width are picked by masks of any length, full or not", function()
     for _, n in ipairs { 0, 1, 7, 8, 15, 16, 17, 63, 1000, 16384, 16390, 40001 } do
       for _, share in ipairs { 0, 0.02, 0.5, 0.97, 1 } do
