@@ -1,6 +1,8 @@
 /* Comparison, logic and bits; the choice between two tensors; maximum and minimum. */
 #include "ops/pointwise.h"
 
+#include <string.h>
+
 #include "cpu/copy.h"
 #include "cpu/reduce.h"
 #include "cpu/same.h"
@@ -82,6 +84,27 @@ luc_status luc__run_allclose(luc_context *ctx, luc_value *args, luc_value *out) 
   return all_of(ctx, close, out);
 }
 
+enum { FIRST = 1024 };
+
+/* Do some of the first elements differ? Those of most that do. a and b are of one real dtype. */
+static bool begin_apart(luc_context *ctx, const luc_tensor *a, const luc_tensor *b) {
+  uint8_t truth[FIRST];
+  luc_tensor x = *a, y = *b, out = *a;
+  for (int d = 0; d < x.ndim && x.numel > FIRST; d++) {
+    const int64_t inner = x.numel / x.sizes[d], kept = inner < FIRST ? FIRST / inner : 1;
+    x.sizes[d] = y.sizes[d] = kept;
+    x.numel = inner * kept;
+  }
+  y.numel = out.numel = x.numel;
+  out.dtype = LUC_BOOL;
+  out.data = (char *)truth;
+  memcpy(out.sizes, x.sizes, sizeof out.sizes);
+  for (int64_t d = out.ndim - 1, step = 1; d >= 0; step *= out.sizes[d--]) out.strides[d] = step;
+  const luc_ew_input in[] = {{.t = &x}, {.t = &y}};
+  luc__elementwise(ctx, LUC_EW_eq, (luc_dtype)a->dtype, &out, in);
+  return memchr(truth, 0, (size_t)out.numel) != NULL;
+}
+
 luc_status luc__run_equal(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *same;
   if (!luc__same_sizes(args[0].as.tensor, args[1].as.tensor)) {
@@ -92,6 +115,11 @@ luc_status luc__run_equal(luc_context *ctx, luc_value *args, luc_value *out) {
   if (a->dtype == b->dtype && luc__is_contiguous(a) && luc__is_contiguous(b)) {
     *out = luc_v_bool(luc__compare(ctx, a, b));
     return LUC_OK;
+  }
+  if (a->dtype == b->dtype && !luc__dtype_is_complex((luc_dtype)a->dtype)) {
+    const bool apart = begin_apart(ctx, a, b);
+    *out = luc_v_bool(!apart);
+    if (apart || a->numel <= FIRST) return LUC_OK;
   }
   LUC_TRY(luc__op1(ctx, LUC_OP_eq, &same, LUC_ARGS(args[0], args[1])));
   return all_of(ctx, same, out);

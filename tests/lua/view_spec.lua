@@ -172,3 +172,32 @@ describe("rows of every width", function()
     end
   end)
 end)
+
+describe("equal", function()
+  it("finds the one element that differs, wherever it is and however they lie", function()
+    for _, name in ipairs { "float32", "float64", "bfloat16", "int64", "bool", "complex64" } do
+      for _, size in ipairs { { 0, 3 }, { 1, 1 }, { 7, 5 }, { 40, 50 }, { 3, 1500 }, { 1500, 3 } } do
+        local rows, columns = size[1], size[2]
+        local wide = lucerna.ones(columns, 2 * rows):to(lucerna[name])
+        local x, y = wide[{ {}, { 1, -1, 2 } }]:t(), lucerna.ones(size):to(lucerna[name])
+        if rows == 0 then x = lucerna.ones(columns, 0):to(lucerna[name]):t() end
+        assert.is_true(x:equal(y) and y:equal(x), name)
+        for _, row in ipairs { 1, rows // 2, rows } do
+          for _, column in ipairs { 1, columns } do
+            if row > 0 and rows > 0 then
+              y[{ row, column }] = 0
+              assert.is_false(x:equal(y) or y:equal(x), name .. row)
+              x[{ row, column }] = 0
+              assert.is_true(x:equal(y) and y:equal(x), name .. row)
+              if y:is_floating_point() then
+                y[{ row, column }], x[{ row, column }] = 0 / 0, 0 / 0
+                assert.is_false(x:equal(y) or y:equal(x), name .. row)
+              end
+              y[{ row, column }], x[{ row, column }] = 1, 1
+            end
+          end
+        end
+      end
+    end
+  end)
+end)
