@@ -144,10 +144,20 @@ static luc_status product_dtype(luc_context *ctx, const luc_tensor *a, const luc
   return LUC_OK;
 }
 
-/* Are no elements of a vector or a matrix adjacent? */
-static bool has_gaps(const luc_tensor *t) {
-  if (t->ndim == 0 || t->ndim > 2 || t->numel <= 1) return false;
+/* Are these the long rows or columns of a batch, none of them there twice? */
+static bool are_vectors(const luc_tensor *t) {
+  enum { LONG = 32 };
+  const int64_t *sizes = t->sizes + t->ndim - 2;
+  if ((sizes[0] != 1 && sizes[1] != 1) || sizes[0] * sizes[1] < LONG) return false;
   for (int d = 0; d < t->ndim; d++)
+    if (t->sizes[d] > 1 && t->strides[d] == 0) return false;
+  return true;
+}
+
+/* Are no elements of a vector or a matrix, or of each vector of a batch, adjacent? */
+static bool has_gaps(const luc_tensor *t) {
+  if (t->ndim == 0 || t->numel <= 1 || (t->ndim > 2 && !are_vectors(t))) return false;
+  for (int d = t->ndim > 2 ? t->ndim - 2 : 0; d < t->ndim; d++)
     if (t->sizes[d] > 1 && t->strides[d] == 1) return false;
   return true;
 }

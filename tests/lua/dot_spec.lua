@@ -368,3 +368,25 @@ describe("dot of two vectors", function()
     parity.refused("dot: ", lucerna.dot)
   end)
 end)
+
+describe("products of a batch of vectors", function()
+  it("are those of copies, whatever lies between their elements", function()
+    lucerna.manual_seed(4)
+    for _, name in ipairs { "float32", "float64", "bfloat16", "int64", "int32", "complex64" } do
+      local dtype = lucerna[name]
+      for _, k in ipairs { 1, 31, 32, 100 } do
+        local y = lucerna.randint(-3, 4, { 5, k }):to(dtype)
+        for _, x in ipairs { lucerna.randint(-3, 4, { k, 5 }):to(dtype):t(),
+          lucerna.randint(-3, 4, { 5, 2 * k }):to(dtype)[{ {}, { 1, -1, 2 } }],
+          lucerna.randint(-3, 4, { 1, k }):to(dtype):expand(5, k) } do
+          local want = (x * y):sum(2)
+          assert.same(want:tolist(), lucerna.einsum("ij,ij->i", { x, y }):tolist(), name .. k)
+          local row, column = x:unsqueeze(2), y:unsqueeze(3)
+          assert.same(want:tolist(), lucerna.bmm(row, column):flatten():tolist(), name .. k)
+          assert.same((x:unsqueeze(3) * y:unsqueeze(2)):tolist(),
+            lucerna.bmm(x:unsqueeze(3), y:unsqueeze(2)):tolist(), name .. k)
+        end
+      end
+    end
+  end)
+end)
