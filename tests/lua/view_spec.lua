@@ -201,3 +201,27 @@ describe("equal", function()
     end
   end)
 end)
+
+describe("short rows with gaps", function()
+  it("are copied, turned round and joined in any number", function()
+    for _, name in ipairs { "float32", "float64", "int16", "uint8", "complex128" } do
+      for _, n in ipairs { 127, 128, 129, 300 } do
+        for _, run in ipairs { 2, 3, 4, 7 } do
+          local whole = (lucerna.arange(n * 2 * run) % 100):to(lucerna[name]):view(n, 2 * run)
+          local x = whole[{ {}, { 1, -1, 2 } }]
+          local back, joined = x:flip(2), lucerna.cat({ x, x:flip(1) }, 2)
+          for _, r in ipairs { 1, 2, n - 1, n } do
+            for c = 1, run do
+              local want = whole[r][2 * c - 1]:item()
+              assert.equal(want, back[r][run + 1 - c]:item(), name .. n)
+              assert.equal(want, joined[r][c]:item(), name .. n)
+              assert.equal(want, joined[n + 1 - r][run + c]:item(), name .. n)
+            end
+          end
+          assert.is_true(x:contiguous():flip(2):equal(back))
+          assert.is_true(x:contiguous():flip(1):equal(x:flip(1)))
+        end
+      end
+    end
+  end)
+end)
