@@ -437,9 +437,9 @@ describe("large tensors", function()
           t[{ { 1, 3 }, { 1, 7 }, { 1, 5 } }]:permute(2, 3, 1),
           t[{ { 1, -1, 2 }, { 2, 8 }, { 1, 5 } }]:permute(2, 3, 1) }
       end
-      for i, whole in ipairs(views(base)) do
+      for i, view in ipairs(views(base)) do
         local want, got = base:clone(), base:clone()
-        views(want)[i]:copy_(whole:contiguous():masked_fill(mask, 1))
+        views(want)[i]:copy_(view:contiguous():masked_fill(mask, 1))
         views(got)[i]:masked_fill_(mask, 1)
         assert.same(want:tostring("raw"), got:tostring("raw"), name .. i)
       end

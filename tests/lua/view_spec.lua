@@ -176,7 +176,7 @@ end)
 describe("equal", function()
   it("finds the one element that differs, wherever it is and however they lie", function()
     for _, name in ipairs { "float32", "float64", "bfloat16", "int64", "bool", "complex64" } do
-      for _, size in ipairs { { 0, 3 }, { 1, 1 }, { 7, 5 }, { 40, 50 }, { 3, 1500 }, { 1500, 3 } } do
+      for _, size in ipairs { { 0, 3 }, { 1, 1 }, { 7, 5 }, { 40, 50 }, { 3, 999 }, { 999, 3 } } do
         local rows, columns = size[1], size[2]
         local wide = lucerna.ones(columns, 2 * rows):to(lucerna[name])
         local x, y = wide[{ {}, { 1, -1, 2 } }]:t(), lucerna.ones(size):to(lucerna[name])
