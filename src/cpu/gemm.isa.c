@@ -36,6 +36,9 @@
 #define REAL(name) luc__##name##_f64
 #define REAL_V     luc_vf64
 #define FN(name)   name##_i64
+#if defined(__AVX2__) && !defined(__AVX512DQ__)
+#define HALVED
+#endif
 #include "cpu/gemm_int.inc"
 
 #define E        int16_t

@@ -290,6 +290,30 @@ describe("products of integers", function()
     end
   end)
 
+  it("are Lua's where all 64 bits count", function()
+    local function integers(rows, columns)
+      local t = {}
+      for i = 1, rows do
+        t[i] = {}
+        for j = 1, columns do t[i][j] = math.random(0) end
+      end
+      return t, lucerna.tensor(t, {dtype = lucerna.int64})
+    end
+    for _, size in ipairs {{1, 3, 19}, {4, 5, 4}, {5, 9, 13}, {9, 2, 17}, {3, 4, 3}} do
+      local m, k, n = table.unpack(size)
+      local a, x = integers(m, k)
+      local b, y = integers(k, n)
+      local got = x:mm(y)
+      for i = 1, m do
+        for j = 1, n do
+          local sum = 0
+          for p = 1, k do sum = sum + a[i][p] * b[p][j] end
+          assert.are.equal(sum, got[i][j]:item())
+        end
+      end
+    end
+  end)
+
   it("so do linear's, of numbers that no float32 holds", function()
     for dtype, largest in pairs {int64 = 2 ^ 62, int32 = 2 ^ 31 - 1, int16 = 2 ^ 15 - 1} do
       local x = lucerna.full({2, 3}, largest // 1, {dtype = lucerna[dtype]})
