@@ -303,26 +303,33 @@ luc_status luc__grad_tan(luc_context *ctx, luc_backward *b) {
   return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_square, b->results[0]), 1));
 }
 
-/* a + s * x^2 */
-static luc_tensor *quadratic(luc_formula *f, luc_tensor *x, double s, double a) {
-  luc_tensor *scaled = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_square, x), s);
-  return luc__fs(f, LUC_OP_add, scaled, a);
+/* sum: a + x^2 by LUC_OP_add, a - x^2 by LUC_OP_rsub */
+static luc_tensor *quadratic(luc_formula *f, luc_tensor *x, luc_opid sum, double a) {
+  return luc__fs(f, sum, luc__f1(f, LUC_OP_square, x), a);
 }
 
-/* op(1 + s * x^2) */
-static luc_status grad_quadratic(luc_context *ctx, luc_backward *b, luc_opid op, double s) {
+/* 1 / sqrt(1 + x^2), or of a difference */
+static luc_status grad_by_root(luc_context *ctx, luc_backward *b, luc_opid sum) {
   luc_formula f = luc__formula(ctx);
-  return luc__f_slope(&f, b, luc__f1(&f, op, quadratic(&f, input(b), s, 1)));
+  return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), sum, 1)));
 }
 
-LUC_GRAD_BY(asin, grad_quadratic, LUC_OP_rsqrt, -1)
-LUC_GRAD_BY(asinh, grad_quadratic, LUC_OP_rsqrt, 1)
-LUC_GRAD_BY(atan, grad_quadratic, LUC_OP_reciprocal, 1)
-LUC_GRAD_BY(atanh, grad_quadratic, LUC_OP_reciprocal, -1)
+LUC_GRAD_BY(asin, grad_by_root, LUC_OP_rsub)
+LUC_GRAD_BY(asinh, grad_by_root, LUC_OP_add)
+
+/* 1 / (1 + x^2), or of a difference */
+static luc_status grad_by_quotient(luc_context *ctx, luc_backward *b, luc_opid sum) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *below = luc__f_conj(&f, quadratic(&f, input(b), sum, 1));
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
+}
+
+LUC_GRAD_BY(atan, grad_by_quotient, LUC_OP_add)
+LUC_GRAD_BY(atanh, grad_by_quotient, LUC_OP_rsub)
 
 luc_status luc__grad_acos(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *slope = luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), -1, 1));
+  luc_tensor *slope = luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), LUC_OP_rsub, 1));
   return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_neg, slope));
 }
 
@@ -334,7 +341,7 @@ luc_status luc__grad_acosh(luc_context *ctx, luc_backward *b) {
     luc_tensor *right = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_add, input(b), 1));
     return luc__f_slope(&f, b, luc__f2(&f, LUC_OP_mul, left, right));
   }
-  return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), 1, -1)));
+  return luc__f_slope(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), LUC_OP_add, -1)));
 }
 
 /* exp(sign * x^2) * s */

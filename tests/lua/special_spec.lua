@@ -96,6 +96,21 @@ describe("special functions", function()
     assert.is_true(special.zeta(2, double(-1e15 - 0.5)):isfinite():all():item())
   end)
 
+  it("of arcs have PyTorch's gradients at poles and far away", function()
+    local inf = math.huge
+    for name, want in pairs {atan = {2, 1, 0.2, 0, 0}, atanh = {2, inf, -0.25, -0.0, -0.0},
+      asinh = {2, 2 ^ 0.5, 2 * 0.1 ^ 0.5, 0, 0}} do
+      local leaf = lucerna.tensor({0, 1, -3, 1e200, inf}, {dtype = lucerna.float64})
+      local y = lucerna[name](leaf:requires_grad_())
+      y:backward(lucerna.full_like(y, 2))
+      for i, slope in ipairs(want) do
+        local got = leaf.grad[i]:item()
+        assert.is_true(got == slope or math.abs(got - slope) < 1e-15, name)
+        assert.equal(1 / slope < 0, 1 / got < 0)
+      end
+    end
+  end)
+
   it("end in infinities and NaN, alone and among others", function()
     local inf, nan = 1 / 0, 0 / 0
     local ends = {
