@@ -68,6 +68,7 @@ typedef enum luc_ew {
 #define LUC_EW_FIELD              LUC_EW
 #define LUC_EW_QUOTIENT           LUC_EW
 #define LUC_EW_RING               LUC_EW
+#define LUC_EW_DIVIDE             LUC_EW
 #define LUC_EW_ORDER              LUC_EW
 #define LUC_EW_SIGN               LUC_EW
 #define LUC_EW_TRUTH              LUC_EW
@@ -84,6 +85,7 @@ typedef enum luc_ew {
 #undef LUC_EW_FIELD
 #undef LUC_EW_QUOTIENT
 #undef LUC_EW_RING
+#undef LUC_EW_DIVIDE
 #undef LUC_EW_ORDER
 #undef LUC_EW_SIGN
 #undef LUC_EW_TRUTH

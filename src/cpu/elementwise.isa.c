@@ -106,6 +106,7 @@
 #include "cpu/elementwise_bits.inc"
 #include "cpu/elementwise_truth.inc"
 #include "cpu/elementwise_order.inc"
+#include "cpu/elementwise_small.inc"
 #undef T
 #undef FN
 
@@ -113,6 +114,7 @@
 #define FN(f) f##_i8
 #include "cpu/elementwise_truth.inc"
 #include "cpu/elementwise_order.inc"
+#include "cpu/elementwise_small.inc"
 #undef T
 #undef FN
 
@@ -122,6 +124,7 @@
 #include "cpu/elementwise_bits.inc"
 #include "cpu/elementwise_truth.inc"
 #include "cpu/elementwise_order.inc"
+#include "cpu/elementwise_small.inc"
 #undef T
 #undef U
 #undef FN
@@ -183,6 +186,12 @@ SHIFT_BYTES(shift_right_bytes_u8, right_loop_eight, shift_right_loop_u8)
    false},
 #define LUC_EW_RING(id, inputs, truth)                                                             \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
+    id##_loop_u8},                                                                                 \
+   inputs,                                                                                         \
+   truth,                                                                                          \
+   false},
+#define LUC_EW_DIVIDE(id, inputs, truth)                                                           \
+  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
     id##_loop_u8},                                                                                 \
    inputs,                                                                                         \
    truth,                                                                                          \

@@ -390,6 +390,20 @@ describe("pointwise kernels", function()
     end
   end)
 
+  it("divide bytes as wider integers and wrap", function()
+    for _, range in ipairs {{"uint8", 0, 256}, {"int8", -128, 128}} do
+      local dtype, all = lucerna[range[1]], lucerna.arange(range[2], range[3])
+      local by = all:masked_select(all:ne(0))
+      local x, y = all:to(dtype):unsqueeze(2), by:to(dtype)
+      for _, mode in ipairs {"floor", "trunc"} do
+        local want = all:unsqueeze(2):div(by, {rounding_mode = mode}):to(dtype)
+        assert.is_true(x:div(y, {rounding_mode = mode}):equal(want))
+      end
+      assert.is_true(x:fmod(y):equal(all:unsqueeze(2):fmod(by):to(dtype)))
+      assert.is_true(x:remainder(y):equal(all:unsqueeze(2):remainder(by):to(dtype)))
+    end
+  end)
+
   -- Every version of PyTorch agrees, but that up to 1.13 rounded factors and divisors as well.
   it("round numbers beside halves to these, but for factors, divisors and weights", function()
     for _, case in ipairs {
