@@ -92,7 +92,7 @@ typedef struct luc_conv_lanes {
   bool relu, backward; /* backward: the weight is [channels, filters, taps] */
   bool packs;          /* a piece, the only one for its filters, packs their weights */
 } luc_conv_lanes;
-/* The outputs [begin, end) of all images, for some filters; the image and weights are the group's. */
+/* The outputs [begin, end) of all images, for some filters; x and weight are the group's. */
 typedef struct luc_conv_lanes_piece {
   int64_t begin, end, filter, filters;
   const void *x, *weight, *bias;

@@ -159,12 +159,8 @@ void luc_l_pace_pay(lua_State *L, luc_l_state *st) {
   if (!p->limit && !p->urgent && lua_heap(L)) lower_limit(L, st);
   if (!p->urgent && !p->crowded && luc_l_live(st) < p->next) return;
   if (lua_gc(L, LUA_GCISRUNNING) != 1) return; /* stopped, or inside a finalizer */
-  if (p->urgent) {
-    full_collection(L, st);
-    return;
-  }
-  if (p->crowded) {
-    relieve(L, st);
+  if (p->urgent || p->crowded) {
+    (p->urgent ? full_collection : relieve)(L, st);
     return;
   }
   if (!p->sentinel) make_sentinel(L, st);

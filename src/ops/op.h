@@ -193,8 +193,8 @@ luc_status luc__out(luc_context *ctx, luc_value *out, luc_dtype dtype, int ndim,
  *   return luc__result(ctx, out, dtype, y);
  * What is large and soon done with, or made by a loop, is still released by hand. */
 
-/* Passes `made` on; when it is LUC_OK, *t, which may be NULL, is held, and nobody else's then, also on
- * failure: luc__held(ctx, luc__expand(..., &t), &t). */
+/* Passes `made` on; when it is LUC_OK, *t, which may be NULL, is held, and nobody else's then, also
+ * on failure: luc__held(ctx, luc__expand(..., &t), &t). */
 luc_status luc__held(luc_context *ctx, luc_status made, luc_tensor **t);
 /* A new tensor, contiguous, contents undefined. */
 luc_status luc__scratch(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
