@@ -384,6 +384,32 @@ static void publish(const builder *b, int index, const char *name) {
   }
 }
 
+/* Zeroed memory that lives as long as the state. Of thousands of blocks few are Lua's, whose
+ * collector goes through them all, again and again. */
+static void *new_block(const builder *b, size_t size) {
+  enum { CHUNK = 16 << 10, ALIGN = _Alignof(max_align_t) };
+  lua_State *L = b->L;
+  luc_l_state *st = b->st;
+  size = (size + ALIGN - 1) / ALIGN * ALIGN;
+  if (size > st->room) {
+    const size_t bytes = size > CHUNK ? size : CHUNK;
+    luc_l_get(L, st, LUC_L_ANCHOR);
+    char *chunk = memset(lua_newuserdatauv(L, bytes, 0), 0, bytes);
+    lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+    lua_pop(L, 1);
+    st->blocks = chunk, st->room = bytes;
+  }
+  st->room -= size;
+  return st->blocks + st->room;
+}
+
+static luc_l_fn *push_new_fn(const builder *b) {
+  luc_l_fn *fn = new_block(b, sizeof *fn);
+  fn->st = b->st;
+  lua_pushlightuserdata(b->L, fn);
+  return fn;
+}
+
 /* Pushes the closure of a name, made when the name is new. */
 static luc_l_fn *push_fn(const builder *b, int fns, const char *name) {
   lua_State *L = b->L;
@@ -394,22 +420,11 @@ static luc_l_fn *push_fn(const builder *b, int fns, const char *name) {
     return fn;
   }
   lua_pop(L, 1);
-  luc_l_fn *fn = lua_newuserdatauv(L, sizeof *fn, 0);
-  *fn = (luc_l_fn){.st = b->st};
+  luc_l_fn *fn = push_new_fn(b);
   lua_pushcclosure(L, call, 1);
   lua_pushvalue(L, -1);
   lua_setfield(L, fns, name);
   return fn;
-}
-
-/* Zeroed memory that lives as long as the state. */
-static void *new_block(const builder *b, size_t size) {
-  lua_State *L = b->L;
-  luc_l_get(L, b->st, LUC_L_ANCHOR);
-  void *block = memset(lua_newuserdatauv(L, size, 0), 0, size);
-  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
-  lua_pop(L, 1);
-  return block;
 }
 
 static luc_l_row *new_row(const builder *b, const luc_schema *schema, const char *who) {
@@ -527,8 +542,7 @@ static void rename_fn(const builder *b, const char *name) {
   lua_State *L = b->L;
   lua_getupvalue(L, -1, 1);
   const luc_l_fn *existing = lua_touserdata(L, -1);
-  luc_l_fn *fn = lua_newuserdatauv(L, sizeof *fn, 0);
-  *fn = (luc_l_fn){.st = b->st};
+  luc_l_fn *fn = push_new_fn(b);
   if (existing->memos) fn->memos = new_block(b, MEMOS * sizeof *fn->memos);
   luc_l_row **end = &fn->rows;
   for (const luc_l_row *row = existing->rows; row; row = row->next, end = &(*end)->next) {

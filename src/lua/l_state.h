@@ -98,6 +98,8 @@ struct luc_l_state {
   lua_CFunction collectgarbage;
   bool probing; /* l_cycles.c: they hang on objects, and are not in LUC_L_CALLBACKS */
   luc_l_schema *schemas;
+  char *blocks; /* l_ops.c: of a chunk in LUC_L_ANCHOR, `room` bytes are free */
+  size_t room;
   bool ready;          /* opened completely */
   struct luc_l_nn *nn; /* modules: l_module.h */
   char root[256];      /* chunk name prefix of our own Lua files ("@./lua/lucerna/"), or "" */
