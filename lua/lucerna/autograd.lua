@@ -121,12 +121,18 @@ function autograd.detect_anomaly(...) return detect("detect_anomaly", true, ...)
 -- seen, and so that a saved output does not keep its own graph alive.
 local Context = {}
 
+-- What is ours lies beside what the user keeps, by keys that are no names.
+local CLASS <const>, FUNCTION <const>, VMAP <const> = "(class)", "(function)", "(vmap)"
+local SAVED <const>, VERSIONS <const>, UNPACK <const> = "(saved)", "(versions)", "(unpack)"
+local OUTPUTS <const>, SHAPES <const>, MARKED <const> = "(outputs)", "(shapes)", "(marked)"
+local POSITIONS <const>, MATERIALIZE <const> = "(positions)", "(materialize)"
+
 local function check_saved(ctx, i)
-  local version, expected = ctx._saved[i]._version, ctx._versions[i]
+  local version, expected = ctx[SAVED][i]._version, ctx[VERSIONS][i]
   if version ~= expected then
     core._fail("%s: one of the variables needed for gradient computation has been modified by "
       .. "an inplace operation: saved tensor %d is at version %d; expected version %d instead",
-      ctx._class.name, i, version, expected)
+      ctx[CLASS].name, i, version, expected)
   end
 end
 
@@ -152,18 +158,18 @@ end
 
 local function saved_tensors(ctx)
   local result = { nil }
-  if not ctx._versions then return result end
-  local saved, packed, outputs = ctx._saved, ctx._unpack, ctx._outputs
+  if not ctx[VERSIONS] then return result end
+  local saved, packed, outputs = ctx[SAVED], ctx[UNPACK], ctx[OUTPUTS]
   for i = 1, saved.n do
     local tensor, unpack = saved[i], packed and packed[i]
     if unpack then tensor = unpack_saved(unpack) end
     if is_tensor(tensor) then
       if not unpack then check_saved(ctx, i) end
       local output = outputs and outputs[i]
-      if output and ctx._function then
-        tensor = ctx._vmap and ctx._vmap.expose(tensor) or tensor
-        tensor = core.autograd._attach(ctx._function, tensor, output)
-        tensor = ctx._vmap and ctx._vmap.hide(tensor) or tensor
+      if output and ctx[FUNCTION] then
+        tensor = ctx[VMAP] and ctx[VMAP].expose(tensor) or tensor
+        tensor = core.autograd._attach(ctx[FUNCTION], tensor, output)
+        tensor = ctx[VMAP] and ctx[VMAP].hide(tensor) or tensor
       end
     end
     result[i] = tensor
@@ -185,23 +191,23 @@ function Context:save_for_backward(...)
         type(saved[i]))
     end
   end
-  if not self._versions then self._saved = saved end
+  if not self[VERSIONS] then self[SAVED] = saved end
 end
 
 --- These outputs have no gradient.
 function Context:mark_non_differentiable(...)
   local marked = {}
   for _, tensor in ipairs { ... } do marked[tensor] = true end
-  self._non_differentiable = marked
+  self[MARKED] = marked
 end
 
 --- Without this backward gets zeros where an output got no gradient; with false it gets nil.
-function Context:set_materialize_grads(on) self._materialize = on end
+function Context:set_materialize_grads(on) self[MATERIALIZE] = on end
 
 -- After forward versions are read; saved outputs, the k-th result being at places[k], become
 -- aliases outside the graph. Before it ctx.saved_tensors is empty; what is saved later is not.
 local function seal_saved(ctx, outputs, places)
-  local saved = ctx._saved
+  local saved = ctx[SAVED]
   if not saved then return end
   local versions, results = { nil }, nil
   for i = 1, saved.n do
@@ -209,7 +215,7 @@ local function seal_saved(ctx, outputs, places)
     if is_tensor(tensor) then
       if tensor:is_inference() then
         core._fail("%s: Inference tensors cannot be saved for backward. To work around you can "
-          .. "make a clone to get a normal tensor and use it in autograd.", ctx._class.name)
+          .. "make a clone to get a normal tensor and use it in autograd.", ctx[CLASS].name)
       end
       for k, o in ipairs(places) do
         if outputs[o] == tensor then
@@ -220,8 +226,8 @@ local function seal_saved(ctx, outputs, places)
       versions[i] = saved[i]._version
     end
   end
-  ctx._outputs, ctx._unpack = results, pack_saved(saved)
-  ctx._versions = versions
+  ctx[OUTPUTS], ctx[UNPACK] = results, pack_saved(saved)
+  ctx[VERSIONS] = versions
 end
 
 -- The shapes of several results, and their places: a lone one needs none, since backward never runs
@@ -241,7 +247,7 @@ end
 local function materialize(ctx, shapes, ...)
   local grads = {}
   for k, o in ipairs(shapes.places) do grads[o] = (select(k, ...)) end
-  for o = 1, ctx._materialize == false and 0 or shapes.n do
+  for o = 1, ctx[MATERIALIZE] == false and 0 or shapes.n do
     if grads[o] == nil and shapes[o] then
       grads[o] = core.zeros(shapes[o].shape, { dtype = shapes[o].dtype })
     end
@@ -251,15 +257,15 @@ end
 
 -- What the core calls: (its own handle, a gradient per result) -> one per tensor input.
 function Context.__call(ctx, handle, ...)
-  local class, positions, shapes = ctx._class, ctx._positions, ctx._shapes
-  ctx._function = handle
+  local class, positions, shapes = ctx[CLASS], ctx[POSITIONS], ctx[SHAPES]
+  ctx[FUNCTION] = handle
   local results
   if shapes then
     results = table.pack(class.backward(ctx, materialize(ctx, shapes, ...)))
   else
     results = table.pack(class.backward(ctx, ...))
   end
-  ctx._function = nil
+  ctx[FUNCTION] = nil
   for i = positions.n + 1, results.n do
     if results[i] ~= nil then
       core._fail("%sBackward: returned an incorrect number of gradients (expected %d, got %d)",
@@ -356,14 +362,14 @@ end
 local function record(class, ctx, inputs, outputs)
   separate(inputs, outputs)
   local tensors, positions = tensors_of(inputs)
-  local results, places = tensors_of(outputs, ctx._non_differentiable)
-  ctx._positions = positions
-  if outputs.n > 1 then ctx._shapes = shapes_of(outputs, places) end
+  local results, places = tensors_of(outputs, ctx[MARKED])
+  ctx[POSITIONS] = positions
+  if outputs.n > 1 then ctx[SHAPES] = shapes_of(outputs, places) end
   seal_saved(ctx, outputs, places)
   if #places == 0 then return end
   local backward, vmap = ctx, levels_of(inputs, outputs)
   if vmap then
-    ctx._vmap, results = vmap, {}
+    ctx[VMAP], results = vmap, {}
     backward = for_samples(ctx, vmap)
     for k, t in ipairs(tensors) do tensors[k] = vmap.expose(t) end
     for k, o in ipairs(places) do
@@ -377,8 +383,8 @@ end
 local function apply(class, ...)
   local inputs = table.pack(...)
   local needs, any = needs_grad(inputs)
-  local ctx = setmetatable({ needs_input_grad = needs, _class = class, -- and room for
-    _saved = nil, _positions = nil, _versions = nil, _outputs = nil }, Context)
+  local ctx = setmetatable({ needs_input_grad = needs, [CLASS] = class, -- and room for
+    [SAVED] = nil, [POSITIONS] = nil, [VERSIONS] = nil, [OUTPUTS] = nil }, Context)
   local outputs = table.pack(scoped(without_grad, class.forward, ctx, ...))
   if any and core.is_grad_enabled() and not core.is_inference_mode_enabled() then
     record(class, ctx, inputs, outputs)

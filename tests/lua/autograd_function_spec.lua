@@ -203,6 +203,27 @@ describe("autograd.Function", function()
     assert.equal("ExpBackward", kept.grad_fn:name():match("^ExpBackward"))
   end)
 
+  it("leaves fields of its context to the user", function()
+    local names = { "_class", "_saved", "_versions", "_outputs", "_positions", "_shapes", "_unpack",
+      "_function", "_vmap", "_materialize", "_non_differentiable" }
+    local Keeps = autograd.Function("Keeps", {
+      forward = function(ctx, x)
+        for i, name in ipairs(names) do ctx[name] = { i } end
+        ctx:save_for_backward(x)
+        return x * x, x + 1
+      end,
+      backward = function(ctx, g, h)
+        for i, name in ipairs(names) do assert.same({ i }, ctx[name]) end
+        return 2 * g * ctx.saved_tensors[1] + h
+      end,
+    })
+    local x = lucerna.tensor({ 3., 4 }, { requires_grad = true })
+    local y, z = Keeps.apply(x)
+    local sum = (y + z):sum()
+    sum:backward()
+    assert.same({ 7, 9 }, x.grad:tolist())
+  end)
+
   it("says what a definition lacks", function()
     parity.refused("Function: Half: backward must be a function (got nil)",
       autograd.Function, "Half", { forward = function() end })
