@@ -66,7 +66,8 @@ function peer.close()
   os.remove("build/bench.fifo")
 end
 
--- PyTorch's threads spin for some 20 ms after a call: with several, ours begins when they rest.
+-- PyTorch's threads spin after a call, OpenBLAS's for 100 ms: with several, ours begins when they
+-- rest.
 -- A brief case that comes out behind is measured up to five times, so that the list of the slower
 -- ones is not one of interruptions.
 local function measure_timed(case, threads)
@@ -80,7 +81,7 @@ local function measure_timed(case, threads)
     round = round + 1
     append(theirs, peer.ask(case.name, threads, samples, least))
     local lines = output_of(("%s%s time %s %d %d %g"):format(
-      threads > 1 and "sleep 0.05; " or "", OURS, quote(case.name), threads, samples, least))
+      threads > 1 and "sleep 0.15; " or "", OURS, quote(case.name), threads, samples, least))
     for line in lines:gmatch("[^\n]+") do
       local sample = numbers(line)
       ours[#ours + 1] = sample[1]
