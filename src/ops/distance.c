@@ -14,15 +14,17 @@ static luc_dtype norm_dtype(const luc_tensor *t, const luc_value *dtype) {
   return dtype->kind == LUC_DTYPE ? (luc_dtype)dtype->as.i : t->dtype;
 }
 
-/* (sum |x|^p)^(1/p), made of operators. */
+/* (sum |x|^p)^(1/p), made of operators; of halves, whose powers soon overflow, in floats. */
 static luc_status norm_general(luc_context *ctx, const luc_value *args, double p, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor;
   luc_dtype dtype = norm_dtype(x, &args[4]);
-  if (x->dtype != dtype) x = luc__f_to(&f, x, dtype);
+  luc_dtype wide = luc__compute_dtype(dtype);
+  if (x->dtype != wide) x = luc__f_to(&f, x, wide);
   luc_tensor *powers = luc__fs(&f, LUC_OP_pow, luc__f1(&f, LUC_OP_abs, x), p);
   luc_tensor *sum = luc__f_call(&f, LUC_OP_sum, LUC_ARGS(luc_v_tensor(powers), args[2], args[3]));
-  return luc__f_result(&f, luc__fs(&f, LUC_OP_pow, sum, 1 / p), out);
+  luc_tensor *root = luc__fs(&f, LUC_OP_pow, sum, 1 / p);
+  return luc__f_result(&f, wide == dtype ? root : luc__f_to(&f, root, dtype), out);
 }
 
 static luc_status norm_infinite(luc_context *ctx, const luc_value *args, double p, luc_value *out) {

@@ -641,3 +641,15 @@ describe("rows of halves", function()
     end)
   end
 end)
+
+-- PyTorch 2.15's; the powers alone are beyond float16.
+describe("norms whose powers a half does not hold", function()
+  it("are those of floats", function()
+    local x = lucerna.full({3, 5}, 300.0):to(lucerna.float16)
+    assert.same({432.75, 432.75, 432.75, 432.75, 432.75}, x:norm(3, 1):tolist())
+    assert.same({465.5, 465.5, 465.5, 465.5, 465.5}, x:norm(2.5, 1):tolist())
+    local y = lucerna.linalg.vector_norm(lucerna.full({3, 5}, 8.0):to(lucerna.float16), 6)
+    assert.equal(lucerna.float16, y.dtype)
+    assert.equal(12.5625, y:item())
+  end)
+end)
