@@ -207,11 +207,15 @@ luc_status luc__run_log_normal_(luc_context *ctx, luc_value *args, luc_value *ou
   return draw_into(ctx, LUC_LOG_NORMAL, true, args, out);
 }
 
-LUC_RUN_BY(cauchy_, draw_into, LUC_CAUCHY, true)
+luc_status luc__run_cauchy_(luc_context *ctx, luc_value *args, luc_value *out) {
+  double sigma = luc_as_double(&args[2]);
+  LUC_CHECK(ctx, sigma > 0, LUC_ERR_VALUE, "expects sigma > 0.0, but found sigma=%g", sigma);
+  return draw_into(ctx, LUC_CAUCHY, true, args, out);
+}
 
 luc_status luc__run_exponential_(luc_context *ctx, luc_value *args, luc_value *out) {
   double lambda = luc_as_double(&args[1]);
-  LUC_CHECK(ctx, lambda >= 0, LUC_ERR_VALUE, "expects lambda >= 0.0, but found lambda=%g", lambda);
+  LUC_CHECK(ctx, lambda > 0, LUC_ERR_VALUE, "expects lambda > 0.0, but found lambda=%g", lambda);
   return draw_into(ctx, LUC_EXPONENTIAL, false, args, out);
 }
 

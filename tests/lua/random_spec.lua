@@ -136,3 +136,12 @@ describe("samples by weights", function()
     end)
   end
 end)
+
+describe("distributions without a width", function()
+  it("are refused, as by PyTorch", function()
+    local x = lucerna.ones(3)
+    parity.refused("cauchy_: expects sigma > 0.0, but found sigma=0", x.cauchy_, x, 0, 0)
+    parity.refused("exponential_: expects lambda > 0.0, but found lambda=0", x.exponential_, x, 0)
+    assert.same({1.0, 1.0, 1.0}, x:tolist())
+  end)
+end)
