@@ -92,6 +92,21 @@ static luc_status check_norm(luc_context *ctx, luc_opid op, const luc_value *arg
   return LUC_OK;
 }
 
+/* Positions are whole numbers: int64, or int32 where the call asks for that. */
+static luc_status check_positions(luc_context *ctx, luc_opid op, const luc_value *args,
+                                  luc_tensor *const *into) {
+  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  int p = luc__schema_find(schema, "out_int32");
+  luc_dtype dtype = p >= 0 && args[p].as.i ? LUC_INT32 : LUC_INT64;
+  for (int i = 0; i < schema->nresults; i++) {
+    if (!into[i] || schema->result_type[i] != LUC_T_INDEX_TENSOR) continue;
+    LUC_CHECK(ctx, into[i]->dtype == dtype, LUC_ERR_TYPE,
+              "%s: expected out tensor dtype %s but got: %s", schema->name, luc__dtype_title(dtype),
+              luc__dtype_title(into[i]->dtype));
+  }
+  return LUC_OK;
+}
+
 luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_tensor *const *into) {
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (ctx->batched) LUC_TRY(luc__vmap_refuse_out(ctx, op, args, into));
@@ -108,6 +123,7 @@ luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_te
             "requires grad",
             schema->name);
   LUC_TRY(check_norm(ctx, op, args, into[0]));
+  LUC_TRY(check_positions(ctx, op, args, into));
   fit_dtype(ctx, op, args, into[0]);
   return LUC_OK;
 }

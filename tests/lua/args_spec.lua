@@ -243,6 +243,19 @@ describe("results", function()
     assert.same({ 2, 2, 2 }, indices:tolist())
   end)
 
+  it("take positions as int64, or as int32 where that is asked for", function()
+    local short = lucerna.zeros({ 2 }, { dtype = lucerna.int32 })
+    local function found(options)
+      options.out = short
+      return lucerna.searchsorted(lucerna.arange(3.0), lucerna.tensor { 0.5, 2.5 }, options)
+    end
+    assert.same({ 2, 4 }, found { out_int32 = true }:tolist())
+    parity.refused("searchsorted: expected out tensor dtype Long but got: Int", found, {})
+    parity.refused("argmax: expected out tensor dtype Long but got: Int",
+      lucerna.argmax, x, 1, { out = short })
+    assert.same({ 2, 4 }, short:tolist())
+  end)
+
   it("are not half written where out= does not fit", function()
     local values, whole = lucerna.zeros(1), lucerna.zeros({ 1 }, { dtype = lucerna.int64 })
     local function refused(text, out)
@@ -251,6 +264,7 @@ describe("results", function()
     end
     refused("sort: result type Float can't be cast to the desired output type Long",
       { whole, whole })
+    refused("sort: expected out tensor dtype Long but got: Float", { values, lucerna.zeros(1) })
     refused("sort: out has no tensor for indices", { values })
     parity.refused("frexp: out has no tensor for mantissa", lucerna.frexp, x, { out = {} })
     refused("sort: out must be a table of 2 tensors (got a userdata)", values)

@@ -36,6 +36,10 @@ describe("parts side by side", function()
         end
       end
     end
+    local rows, columns = table.unpack(lucerna.complex(lucerna.tensor {{0, 0}, {1.5, 0}},
+      lucerna.tensor {{0, 2.5}, {0, 0}}):nonzero({as_tuple = true}))
+    assert.same({1, 2}, rows:tolist())
+    assert.same({2, 1}, columns:tolist())
     local x, y = lucerna.ones(2, 3), lucerna.full({3}, 2.0)
     assert.same({{1, 1, 1}, {1, 1, 1}}, lucerna.complex(x, y).real:tolist())
     assert.same({{2, 2, 2}, {2, 2, 2}}, lucerna.complex(x, y).imag:tolist())
