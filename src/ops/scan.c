@@ -1,6 +1,8 @@
 /* Running sums, products and extremes along a dimension, and their gradients. */
 #include "cpu/scan.h"
 
+#include <string.h>
+
 #include "cpu/copy.h"
 #include "cpu/complex.h"
 #include "cpu/reduce.h"
@@ -84,18 +86,36 @@ LUC_GRAD_BY(cumsum, luc__grad_call, LUC_OP_reverse_cumsum, 2)
 
 LUC_GRAD_BY(reverse_cumsum, luc__grad_call, LUC_OP_cumsum, 2)
 
+/* The gradient by operators, which have gradients themselves: with 1 in the place of x_k, the product
+ * up to j >= k is what g_j is times. n products of each row of n. */
+static luc_tensor *cumprod_slope(luc_formula *f, luc_tensor *g, luc_tensor *x, int64_t dim) {
+  if (!x || x->ndim == 0) return g;
+  int64_t sizes[LUC_MAX_DIMS + 1], n = x->sizes[dim < 0 ? dim + x->ndim : dim];
+  luc_tensor *row = luc__f_unsqueeze(f, luc__f_transpose(f, x, dim, -1), -2);
+  if (!row) return NULL;
+  memcpy(sizes, row->sizes, (size_t)row->ndim * sizeof *sizes);
+  sizes[row->ndim - 2] = n;
+  luc_value eye[] = {luc_v_int(n), LUC_VALUE_NONE, luc_v_dtype(LUC_BOOL)};
+  luc_tensor *others = luc__f_expand(f, row, row->ndim, sizes);
+  others = luc__f_fill(f, others, luc__f_call(f, LUC_OP_eye, eye, 3), 1);
+  others = luc__f_call(f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(others), luc_v_int(-1)));
+  others = luc__f_conj(f, luc__f_call(f, LUC_OP_triu, LUC_ARGS(luc_v_tensor(others))));
+  g = luc__f_unsqueeze(f, luc__f_transpose(f, g, dim, -1), -1);
+  luc_tensor *dx = luc__f_squeeze(f, luc__f2(f, LUC_OP_matmul, others, g), -1);
+  return luc__f_transpose(f, dx, dim, -1);
+}
+
 /* Where x has no zeros: the running sum of g * y from the end, divided by x. */
 luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *y = b->results[0];
   luc_tensor *x = luc__f_to(&f, b->args[0].as.tensor, y->dtype);
   if (x && luc__any_zero(ctx, x)) {
-    if (luc__dtype_is_complex(x->dtype))
-      f.status = luc__fail(ctx, LUC_ERR_SUPPORT,
-                           "cumprod: the gradient is not implemented for "
-                           "complex tensors with zeros");
     luc_value dx = luc_v_tensor(x), dim = b->args[1];
-    x = luc__f_call(&f, LUC_OP_cumprod_backward, LUC_ARGS(luc_v_tensor(g), dx, dim));
+    if (ctx->grad_mode || luc__dtype_is_complex(x->dtype))
+      x = cumprod_slope(&f, g, x, dim.as.i);
+    else
+      x = luc__f_call(&f, LUC_OP_cumprod_backward, LUC_ARGS(luc_v_tensor(g), dx, dim));
     return luc__f_end(&f, x, &b->gin[0]);
   }
   y = luc__f_conj(&f, y);

@@ -334,9 +334,6 @@ describe("gradients", function()
     refused("Expected tangents to have the same structure", func.jvp, g, {x(2, 3), x(3)}, {x(2, 3)})
     refused("is independent of the inputs. This is not allowed with strict=true", func.jvp,
       function() return x(2) end, {x(3)}, {x(3)}, {strict = true})
-    refused("the gradient of cumprod_backward is not implemented", func.jvp, function(a)
-      return a:cumprod(1)
-    end, {lucerna.zeros(3)}, {x(3):float()})
   end)
 end)
 

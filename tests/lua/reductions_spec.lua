@@ -388,6 +388,20 @@ describe("a running product", function()
     x:cumprod(1, {dtype = lucerna.float32}):sum():backward()
     assert.same({9.0, 4.0, 2.0}, lucerna.real(x.grad):tolist())
   end)
+  it("has gradients of any order where it meets zeros, of complex numbers too", function()
+    for _, dtype in ipairs {"float64", "complex128"} do
+      for _, shape in ipairs {{}, {1}, {4}, {3, 4, 2}, {0, 3}} do
+        for dim = 1, math.max(#shape, 1) do
+          local x = lucerna.randn(shape, {dtype = lucerna[dtype]})
+          if x:numel() > 1 then x:view(-1)[{{2, 3}}] = 0 end
+          x:requires_grad_()
+          local function f(t) return t:cumprod(dim) end
+          assert.is_true(lucerna.autograd.gradcheck(f, {x}))
+          assert.is_true(lucerna.autograd.gradgradcheck(f, {x}))
+        end
+      end
+    end
+  end)
 end)
 
 describe("statistics", function()
