@@ -187,6 +187,9 @@ void luc_l_open_clone(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_module_entries.c: what is held under names ---- */
 
+/* Pushes an iterator over the children of the peer at index, those that are there; false, and
+ * nothing pushed, where one has two names, under which it is to come once. */
+bool luc_l_push_children(lua_State *L, const luc_l_peer *peer, int index, bool named);
 void luc_l_open_entries(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_module_tree.c: methods ---- */

@@ -36,9 +36,10 @@ static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   }
 }
 
-/* Pushes that of the children of the peer at 1: kept until they change, not to be written to. */
-static void push_children(lua_State *L, const luc_l_peer *peer) {
-  lua_getiuservalue(L, 1, 1);
+/* Pushes that of the children of the peer at `index`: kept until they change, not to be written to.
+ */
+static void push_children(lua_State *L, const luc_l_peer *peer, int index) {
+  lua_getiuservalue(L, index, 1);
   if (lua_rawgetp(L, -1, &peer->nn->children) == LUA_TNIL) {
     lua_pop(L, 1);
     push_slots(L, peer, LUC_SLOT_CHILD);
@@ -50,7 +51,7 @@ static void push_children(lua_State *L, const luc_l_peer *peer) {
 
 static void push_kind(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   if (kind == LUC_SLOT_CHILD)
-    push_children(L, peer);
+    push_children(L, peer, 1);
   else
     push_slots(L, peer, kind);
 }
@@ -115,6 +116,17 @@ static int next_value(lua_State *L) {
   return 1;
 }
 
+/* The same with their names. */
+static int next_child(lua_State *L) {
+  lua_Integer at;
+  do {
+    lua_settop(L, 0);
+    at = advance(L, 2);
+    lua_rawgeti(L, lua_upvalueindex(1), at - 1);
+  } while (lua_rawgeti(L, lua_upvalueindex(1), at) == LUA_TBOOLEAN);
+  return 2;
+}
+
 static int next_name(lua_State *L) {
   lua_rawgeti(L, lua_upvalueindex(1), advance(L, 1));
   return 1;
@@ -145,6 +157,24 @@ static void push_names(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   lua_rawsetp(L, -4, &peer->nn->names);
 }
 
+/* Has m a child under two names? */
+static bool repeats(const luc_module *m) {
+  luc_map_entry *e;
+  for (uint32_t at = 0; (e = luc__map_next(&m->slots[LUC_SLOT_CHILD], &at)) != NULL;) {
+    const luc_module *child = e->value;
+    for (uint32_t i = 0; child && i < child->nparents; i++)
+      if (child->parents[i].parent == m && child->parents[i].count > 1) return true;
+  }
+  return false;
+}
+
+bool luc_l_push_children(lua_State *L, const luc_l_peer *peer, int index, bool named) {
+  if (repeats(peer->m)) return false;
+  push_children(L, peer, index);
+  push_iterator(L, named ? next_child : next_value);
+  return true;
+}
+
 static luc_l_peer *check_container(lua_State *L, const char *method) {
   lua_settop(L, 1);
   if (!luc_l_topeer(L, 1))
@@ -170,7 +200,7 @@ static int keys_of(lua_State *L) {
 
 /* core.nn._values(container): an iterator of the modules in it */
 static int values_of(lua_State *L) {
-  push_children(L, check_container(L, "values"));
+  push_children(L, check_container(L, "values"), 1);
   return push_iterator(L, next_value);
 }
 
@@ -179,7 +209,7 @@ static int values_of(lua_State *L) {
 int luc_l_module_pairs(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "pairs");
   if (peer->m->cls->core->def->flags & LUC_CF_KEYED) {
-    push_children(L, peer);
+    push_children(L, peer, 1);
     return push_iterator(L, next_entry);
   }
   lua_pushcfunction(L, next_module);
@@ -189,7 +219,7 @@ int luc_l_module_pairs(lua_State *L) {
 
 /* core.nn._items(dictionary) */
 static int items_of(lua_State *L) {
-  push_children(L, check_container(L, "items"));
+  push_children(L, check_container(L, "items"), 1);
   return push_iterator(L, next_entry);
 }
 

@@ -199,6 +199,8 @@ static int iterate(lua_State *L, int self, const char *who, luc_member_kind kind
   luc_l_check_tables(L, nn, peer->m);
   if (walks_in_lua(L, peer, own, !(flags & LUC_MEMBERS_OWN)))
     return walk_in_lua(L, nn, who, self, prefix, flags, 0);
+  const bool children = kind == LUC_MEMBERS_CHILDREN;
+  if (children && luc_l_push_children(L, peer, self, !(flags & LUC_MEMBERS_UNNAMED))) return 1;
   members_box *box = new_box(L, nn, kind, flags);
   luc_l_check(L, nn->st, luc_module_members(nn->st->ctx, peer->m, kind, prefix, flags, &box->list));
   lua_pushcclosure(L, members_next, 1);
