@@ -141,8 +141,15 @@ bool luc_l_is_view(const char *name) {
   return false;
 }
 
-/* m.name: `training` or a constructor argument, which come before what the class has. Lists are the
- * caller's to change; other arguments are kept in the peer's table (at 3). */
+static void push_value_of(lua_State *L, const luc_module *m, int p) {
+  int type = luc__config_class(m->cls->core)->constructor->params[p].type;
+  luc_l_push_value(L, &m->config[p],
+                   type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS);
+}
+
+/* m.name: `training` or a constructor argument, which come before what the class has. Arguments are
+ * kept in the peer's table (at 3); lists, which are the caller's to change, by where the core has
+ * them. */
 static bool push_argument(lua_State *L, luc_l_peer *peer) {
   const luc_module *m = peer->m;
   size_t length;
@@ -153,16 +160,24 @@ static bool push_argument(lua_State *L, luc_l_peer *peer) {
   }
   int p = find_config(m, name, length);
   if (p < 0 || m->config[p].kind == LUC_NONE) return false;
-  int type = luc__config_class(m->cls->core)->constructor->params[p].type;
-  bool from_one = type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS;
-  luc_l_push_value(L, &m->config[p], from_one);
-  if (lua_type(L, -1) <= LUA_TSTRING) {
-    lua_pushvalue(L, 2);
+  push_value_of(L, m, p);
+  lua_pushvalue(L, 2);
+  if (lua_type(L, -2) <= LUA_TSTRING)
     lua_pushvalue(L, -2);
-    lua_rawset(L, 3);
-    peer->kept |= 1u << p;
-  }
+  else
+    lua_pushlightuserdata(L, &m->config[p]);
+  lua_rawset(L, 3);
+  peer->kept |= 1u << p;
   return true;
+}
+
+/* Pushes the list that the light userdata at 4 stands for, if it does and is no field. */
+static bool push_list(lua_State *L, const luc_l_peer *peer) {
+  const luc_value *at = lua_touserdata(L, 4);
+  uint32_t rest = peer->kept;
+  while (rest && at != &peer->m->config[__builtin_ctz(rest)]) rest &= rest - 1;
+  if (rest) push_value_of(L, peer->m, __builtin_ctz(rest));
+  return rest != 0;
 }
 
 /* m.name: a slot not yet cached, a view of slots or hooks, which shows them as they are. */
@@ -233,7 +248,7 @@ static int push_of_class(lua_State *L, const luc_l_peer *peer, bool alive) {
 int luc_l_module_index(lua_State *L) {
   luc_l_peer *peer = luc_l_topeer(L, 1);
   if (!peer) return luc_l_error(L, "nn: expected a module");
-  lua_settop(L, 2);
+  if (lua_gettop(L) != 2) lua_settop(L, 2);
   if (peer->cls->properties && luc_l_read_property(L, peer) >= 0) return 1;
   lua_getiuservalue(L, 1, 1);
   lua_pushvalue(L, 2);
@@ -243,8 +258,9 @@ int luc_l_module_index(lua_State *L) {
     if (!box || box->t) return 1;
     return read_released(L, peer);
   }
-  if (type != LUA_TNIL) return 1;
   bool alive = peer->m && peer->nn->st->ctx;
+  if (type == LUA_TLIGHTUSERDATA && alive && push_list(L, peer)) return 1;
+  if (type != LUA_TNIL) return 1;
   if (alive && lua_type(L, 2) == LUA_TSTRING && push_argument(L, peer)) return 1;
   type = push_of_class(L, peer, alive);
   if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */

@@ -24,8 +24,8 @@ bool luc_l_push_hook_functions(lua_State *L, luc_l_nn *nn, int index, bool make)
 /* core.nn._add_hook(m, kind, f, flags): its id; m nil: of every module. The function is in place
  * before the core knows it. */
 static int add_hook(lua_State *L) {
-  luc_l_nn *nn = luc_l_state_of(L)->nn;
   luc_l_peer *peer = lua_isnil(L, 1) ? NULL : luc_l_checkpeer(L, 1, "register_hook");
+  luc_l_nn *nn = peer ? peer->nn : luc_l_state_of(L)->nn;
   luc_context *ctx = luc_l_context(L, nn->st);
   lua_Integer kind = luaL_checkinteger(L, 2);
   luaL_argcheck(L, kind >= 0 && kind < LUC_HOOK_STATE + LUC_STATE_EVENTS, 2, "no such kind");
@@ -50,8 +50,8 @@ static int add_hook(lua_State *L) {
 
 /* core.nn._remove_hook(m, id); m nil: of every module */
 static int remove_hook(lua_State *L) {
-  luc_l_nn *nn = luc_l_state_of(L)->nn;
   luc_l_peer *peer = luc_l_topeer(L, 1);
+  luc_l_nn *nn = peer ? peer->nn : luc_l_state_of(L)->nn;
   lua_Integer id = luaL_checkinteger(L, 2);
   if ((!peer && !lua_isnil(L, 1)) || (peer && !peer->m) || !nn->st->ctx) return 0;
   lua_State *outer = luc_l_enter(nn->st, L);

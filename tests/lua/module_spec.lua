@@ -226,8 +226,15 @@ describe("assigning a field", function()
     nn.Dropout.__init(d, 0.75)
     assert.are.equal(0.75, d.p)
     local conv = nn.Conv2d(2, 4, 3, {padding_mode = "reflect"})
-    conv.stride[1] = 7
-    assert.are.same({1, 1}, conv.stride)
+    local first = conv.stride
+    first[1] = 7
+    assert.are.same({{7, 1}, {1, 1}}, {first, conv.stride})
+    conv.stride = {2, 1}
+    assert.are.same({{2, 1}, {3, 3}}, {conv.stride, conv.kernel_size})
+    copy = conv:clone()
+    conv.stride = 3
+    assert.are.same({3, {2, 1}}, {conv.stride, copy.stride})
+    fails("'Conv2d' object has no attribute 'stride'", nn.delattr, conv, "stride")
     assert.are.equal("reflect", conv.padding_mode)
     conv.groups = nn.Parameter(lucerna.ones(1))
     assert.are.equal("Parameter", nn.isinstance(conv.groups, nn.Parameter) and "Parameter")

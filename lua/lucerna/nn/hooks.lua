@@ -36,7 +36,7 @@ Handle.__close = Handle.remove
 -- The handle of a hook of one module, or (nil) of every module.
 local function handle(module, id)
   if module then MODULES[id] = module end
-  return setmetatable({ id = id, global = module == nil }, Handle)
+  return setmetatable(module == nil and { id = id, global = true } or { id = id }, Handle)
 end
 
 -- The handle of a hook that was copied with its module.
