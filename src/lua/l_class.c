@@ -364,10 +364,9 @@ static int instance_new(lua_State *L) {
   return 1;
 }
 
-/* Is the value at 1 an instance of what is on top, a class, what stands for one, or a list of them?
- * The upvalue is core.nn._kinds: classes and predicates by what is asked for. */
-static bool is_instance(lua_State *L, int depth) {
-  int class = lua_gettop(L);
+/* Is the value at 1 an instance of what is on top, at `class`: a class, what stands for one, or a
+ * list of them? The upvalue is core.nn._kinds: classes and predicates by what is asked for. */
+static bool is_instance(lua_State *L, int class) {
   lua_pushvalue(L, class);
   int type = lua_rawget(L, lua_upvalueindex(1));
   if (type == LUA_TLIGHTUSERDATA) {
@@ -380,13 +379,14 @@ static bool is_instance(lua_State *L, int depth) {
     lua_call(L, 1, 1);
     return lua_toboolean(L, -1);
   }
-  if (lua_type(L, class) != LUA_TTABLE || lua_getmetatable(L, class) || depth > 100)
+  if (lua_type(L, class) != LUA_TTABLE || lua_getmetatable(L, class) || class > 102)
     return luc_l_error(L, "nn.isinstance: class must be a class of modules (got %s)",
                        luc_l_given(L, class));
   luc_l_checkstack(L, 8);
+  lua_settop(L, class);
   bool found = false;
   for (lua_Integer i = 1; !found && lua_rawgeti(L, class, i) != LUA_TNIL; i++) {
-    found = is_instance(L, depth + 1);
+    found = is_instance(L, class + 1);
     lua_settop(L, class);
   }
   return found;
@@ -394,8 +394,8 @@ static bool is_instance(lua_State *L, int depth) {
 
 /* core.nn.isinstance(value, class) */
 static int isinstance(lua_State *L) {
-  lua_settop(L, 2);
-  lua_pushboolean(L, is_instance(L, 0));
+  if (lua_gettop(L) != 2) lua_settop(L, 2);
+  lua_pushboolean(L, is_instance(L, 2));
   return 1;
 }
 

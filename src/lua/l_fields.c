@@ -9,7 +9,11 @@ typedef struct field {
   void (*set)(lua_State *L, luc_l_state *st, luc_tensor *t, int value); /* NULL: read only */
 } field;
 
-/* ---- reading; the tensor is at 1 ---- */
+/* Upvalues of the metamethods: methods and fields, the state; of __index also the dtypes' objects,
+ * in their order. */
+enum { FIELDS = lua_upvalueindex(1), STATE = lua_upvalueindex(2), FIRST_DTYPE = 3 };
+
+/* ---- reading, in __index; the tensor is at 1 ---- */
 
 static int get_shape(lua_State *L, luc_l_state *st, luc_tensor *t) {
   if (luc_tensor_is_uninitialized(t))
@@ -19,7 +23,8 @@ static int get_shape(lua_State *L, luc_l_state *st, luc_tensor *t) {
 }
 
 static int get_dtype(lua_State *L, luc_l_state *st, luc_tensor *t) {
-  luc_l_pushdtype(L, st, t->dtype);
+  (void)st;
+  lua_pushvalue(L, lua_upvalueindex(FIRST_DTYPE + (int)t->dtype));
   return 1;
 }
 
@@ -219,9 +224,6 @@ static const field fields[] = {
 
 /* ---- metamethods ---- */
 
-/* Upvalues of the metamethods: methods and fields, the state. */
-enum { FIELDS = lua_upvalueindex(1), STATE = lua_upvalueindex(2) };
-
 /* The state, if the box may be used. */
 static luc_l_state *check_alive(lua_State *L, const luc_l_box *box) {
   luc_l_state *st = lua_touserdata(L, STATE);
@@ -264,7 +266,9 @@ void luc_l_open_fields(lua_State *L, luc_l_state *st) {
   }
   lua_pushvalue(L, -1);
   lua_pushlightuserdata(L, st);
-  lua_pushcclosure(L, tensor_index, 2);
+  luc_l_checkstack(L, LUC_NUM_DTYPES);
+  for (int d = 0; d < LUC_NUM_DTYPES; d++) luc_l_pushdtype(L, st, (luc_dtype)d);
+  lua_pushcclosure(L, tensor_index, FIRST_DTYPE - 1 + LUC_NUM_DTYPES);
   lua_setfield(L, -3, "__index");
   lua_pushlightuserdata(L, st);
   lua_pushcclosure(L, tensor_newindex, 2);

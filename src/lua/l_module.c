@@ -343,6 +343,9 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   put_table(L, &nn->pins, NULL);
   put_table(L, &nn->functions, NULL);
   nn->training = luc_l_intern(L, st, "training");
+  lua_pushstring(L, nn->training);
+  nn->training_at = lua_topointer(L, -1);
+  lua_pop(L, 1);
   nn->forward = luc_l_intern(L, st, "forward");
   luc_l_open_overrides(L, nn);
   luc_l_open_classes(L, nn);

@@ -24,6 +24,7 @@ enum {
 typedef struct luc_l_nn {
   luc_l_state *st;
   const char *training, *forward;   /* interned names */
+  const void *training_at;          /* lua_topointer of the first */
   bool tables;                      /* some module has plain tables among its fields */
   uint32_t overrides;               /* some class or module has its own: ORDER OVERRIDE */
   luc_value spare[LUC_MAX_OUTPUTS]; /* outputs on their way to Lua */

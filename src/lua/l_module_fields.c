@@ -147,17 +147,12 @@ static void push_value_of(lua_State *L, const luc_module *m, int p) {
                    type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS);
 }
 
-/* m.name: `training` or a constructor argument, which come before what the class has. Arguments are
- * kept in the peer's table (at 3); lists, which are the caller's to change, by where the core has
- * them. */
+/* m.name: a constructor argument, which comes before what the class has. Arguments are kept in the
+ * peer's table (at 3); lists, which are the caller's to change, by where the core has them. */
 static bool push_argument(lua_State *L, luc_l_peer *peer) {
   const luc_module *m = peer->m;
   size_t length;
   const char *name = lua_tolstring(L, 2, &length);
-  if (name == peer->nn->training) {
-    lua_pushboolean(L, m->training);
-    return true;
-  }
   int p = find_config(m, name, length);
   if (p < 0 || m->config[p].kind == LUC_NONE) return false;
   push_value_of(L, m, p);
@@ -261,6 +256,10 @@ int luc_l_module_index(lua_State *L) {
   bool alive = peer->m && peer->nn->st->ctx;
   if (type == LUA_TLIGHTUSERDATA && alive && push_list(L, peer)) return 1;
   if (type != LUA_TNIL) return 1;
+  if (alive && lua_topointer(L, 2) == peer->nn->training_at) {
+    lua_pushboolean(L, peer->m->training);
+    return 1;
+  }
   if (alive && lua_type(L, 2) == LUA_TSTRING && push_argument(L, peer)) return 1;
   type = push_of_class(L, peer, alive);
   if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */

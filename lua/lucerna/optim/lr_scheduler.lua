@@ -404,8 +404,11 @@ end
 
 --- Looks at a metric: a number or a tensor of one element.
 function Plateau:step(metrics, epoch)
-  local value = lucerna.is_tensor(metrics) and metrics:item() or metrics
-  check_number("ReduceLROnPlateau.step", "metrics", value)
+  local value = metrics
+  if type(value) ~= "number" then
+    value = lucerna.is_tensor(metrics) and metrics:item() or metrics
+    check_number("ReduceLROnPlateau.step", "metrics", value)
+  end
   if epoch ~= nil then check_number("ReduceLROnPlateau.step", "epoch", epoch) end
   local best, bad, cooldown = self.best, self.num_bad_epochs + 1, self.cooldown_counter
   if self:is_better(value, best) then best, bad = value, 0 end
