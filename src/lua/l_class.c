@@ -23,14 +23,14 @@ luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
     lua_pop(L, 1);
     lua_rawgetp(L, -1, cls);
   }
-  lua_remove(L, -2);
+  lua_replace(L, -2);
   return lua_touserdata(L, -1);
 }
 
 void luc_l_push_function(lua_State *L, luc_l_nn *nn, const char *name) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->functions);
   lua_getfield(L, -1, name);
-  lua_remove(L, -2);
+  lua_replace(L, -2);
 }
 
 /* ---- metamethods of instances that classes may define ---- */
@@ -314,7 +314,7 @@ void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
   if (made && made->complete) { /* one that memory ran out for is made again */
     luc_l_pushclass(L, nn, cls);
     lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
-    lua_remove(L, -2);
+    lua_replace(L, -2);
     return;
   }
   luc_l_checkstack(L, 20);

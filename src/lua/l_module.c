@@ -23,7 +23,7 @@ static luc_l_peer *push_known(lua_State *L, luc_l_nn *nn, const luc_module *m) {
   if (!m->peer) return NULL;
   luc_l_get(L, nn->st, LUC_L_PEERS);
   lua_rawgetp(L, -1, m);
-  lua_remove(L, -2);
+  lua_replace(L, -2);
   luc_l_peer *peer = luc_l_topeer(L, -1);
   if (peer && peer->m == m) return peer;
   lua_pop(L, 1);
@@ -82,7 +82,7 @@ luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *c) {
   luc_context *ctx = luc_l_context(L, nn->st);
   luc_l_pushclass(L, nn, c->cls);
   luc_l_peer *peer = new_peer(L, nn, c, lua_gettop(L));
-  lua_remove(L, -2);
+  lua_replace(L, -2);
   luc_module *m;
   luc_status status = luc__module_create(ctx, c->cls, &m);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, nn->st))
@@ -111,7 +111,7 @@ static luc_l_peer *push_one(lua_State *L, luc_l_nn *nn, luc_module *m, bool *fre
   luc_l_class *c = push_whole_class(L, nn, m->cls);
   if (!c) luc_l_error(L, "%s: its class was collected", m->cls->name);
   peer = new_peer(L, nn, c, lua_gettop(L));
-  lua_remove(L, -2);
+  lua_replace(L, -2);
   adopt(L, peer, m, false);
   return peer;
 }

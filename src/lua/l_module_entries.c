@@ -46,7 +46,7 @@ static void push_children(lua_State *L, const luc_l_peer *peer, int index) {
     lua_pushvalue(L, -1);
     lua_rawsetp(L, -3, &peer->nn->children);
   }
-  lua_remove(L, -2);
+  lua_replace(L, -2);
 }
 
 static void push_kind(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
@@ -83,7 +83,7 @@ static void push_modules(lua_State *L, const luc_l_peer *peer) {
     lua_pushvalue(L, list);
     lua_rawsetp(L, list - 1, &peer->nn->child_array);
   }
-  lua_remove(L, -2);
+  lua_replace(L, -2);
 }
 
 /* ---- iterators ---- */

@@ -17,7 +17,7 @@ bool luc_l_push_hook_functions(lua_State *L, luc_l_nn *nn, int index, bool make)
     lua_pushvalue(L, -1);
     lua_rawsetp(L, -3, &nn->hooks);
   }
-  lua_remove(L, -2);
+  lua_replace(L, -2);
   return true;
 }
 

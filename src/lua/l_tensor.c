@@ -83,7 +83,7 @@ void luc_l_note(lua_State *L, luc_l_state *st, int index) {
 static bool push_known(lua_State *L, luc_l_state *st, luc_tensor *t) {
   luc_l_get(L, st, LUC_L_PEERS);
   lua_rawgetp(L, -1, t);
-  lua_remove(L, -2);
+  lua_replace(L, -2);
   luc_l_box *box = luc_l_tobox(L, -1);
   if (box && box->t == t) return true;
   lua_pop(L, 1);

@@ -25,10 +25,15 @@ function Handle:remove()
     fail("remove: must be called with a colon, handle:remove() (got %s)", core.kind_name(self))
   end
   local id = self.id
-  if self.registration then return core._remove_registration_hook(id) end
   local module = MODULES[id]
-  if self.global or module then core._remove_hook(module, id) end
-  MODULES[id] = nil
+  if module then
+    core._remove_hook(module, id)
+    MODULES[id] = nil
+  elseif self.registration then
+    core._remove_registration_hook(id)
+  elseif self.global then
+    core._remove_hook(nil, id)
+  end
 end
 
 Handle.__close = Handle.remove
