@@ -346,7 +346,10 @@ function Plateau:__init(...)
     arguments("ReduceLROnPlateau", PLATEAU, ...)
   self.factor, self.patience, self.cooldown = factor or 0.1, patience or 10, cooldown or 0
   self.threshold, self.eps = threshold or 1e-4, eps or 1e-8
-  for _, name in ipairs(NUMBERS) do check_number("ReduceLROnPlateau", name, self[name]) end
+  for k = 1, #NUMBERS do
+    local value = self[NUMBERS[k]]
+    if type(value) ~= "number" then check_number("ReduceLROnPlateau", NUMBERS[k], value) end
+  end
   if self.factor >= 1 then fail("ReduceLROnPlateau: Factor should be < 1.0.") end
   check_optimizer("ReduceLROnPlateau", optimizer)
   self.optimizer, self.min_lrs = optimizer, min_lr
