@@ -55,6 +55,13 @@ describe("walking", function()
     assert.same({ "a", "b" }, keys(net:named_children()))
     net.a = nil
     assert.same({ "b", "again" }, keys(net:named_children()))
+    local b, next_child = net.b, net:named_children()
+    net.b = nn.ReLU()
+    assert.is_true(rawequal(b, select(2, next_child()))) -- a loop goes on in what was there
+    assert.is_true(rawequal(net.b, select(2, net:named_children()())))
+    assert.is_true(rawequal(net.b, net:children()()))
+    for _ = 1, 3 do next_child() end
+    assert.is_nil(next_child())
   end)
 
   it("leaves out what a memo has", function()
