@@ -466,10 +466,31 @@ static void move_blocks(char *restrict out, int64_t out_step, const char *restri
 #include "cpu/copy_move.inc"
 
 #if defined(__AVX512F__)
-/* The elements that the mask `of` names to the places that `to` does. */
+/* Elements on their way to places that the mask `to` names: as many as `of` names, or half a
+ * register of them, whose lanes go where `turn` of the mask says. */
 static inline void put_32(void *out, unsigned to, const void *in, unsigned of) {
   const __m512i x = _mm512_maskz_loadu_epi32((__mmask16)of, in);
   _mm512_mask_storeu_epi32(out, (__mmask16)to, _mm512_maskz_expand_epi32((__mmask16)to, x));
+}
+static inline void put_64(void *out, unsigned to, const void *in, unsigned of) {
+  const __m512i x = _mm512_maskz_loadu_epi64((__mmask8)of, in);
+  _mm512_mask_storeu_epi64(out, (__mmask8)to, _mm512_maskz_expand_epi64((__mmask8)to, x));
+}
+static inline __m512i turn_to_32(unsigned to) {
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  return _mm512_maskz_expand_epi32((__mmask16)to, lane);
+}
+static inline __m512i turn_to_64(unsigned to) {
+  return _mm512_maskz_expand_epi64((__mmask8)to, _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+}
+static inline __m512i half_of(const void *in) {
+  return _mm512_castsi256_si512(_mm256_loadu_si256(in));
+}
+static inline void put_half_32(void *out, unsigned to, const void *in, __m512i turn) {
+  _mm512_mask_storeu_epi32(out, (__mmask16)to, _mm512_permutexvar_epi32(turn, half_of(in)));
+}
+static inline void put_half_64(void *out, unsigned to, const void *in, __m512i turn) {
+  _mm512_mask_storeu_epi64(out, (__mmask8)to, _mm512_permutexvar_epi64(turn, half_of(in)));
 }
 #define SPREAD 1
 #endif
@@ -479,6 +500,10 @@ static inline void put_32(void *out, unsigned to, const void *in, unsigned of) {
 #define TURNED 1
 #include "cpu/copy_move.inc"
 
+#if defined(__AVX512F__)
+#define SPREAD 1
+#endif
+
 #define D      64
 #define MEMORY word64
 #define TURNED 1
@@ -486,6 +511,7 @@ static inline void put_32(void *out, unsigned to, const void *in, unsigned of) {
 
 #define D      128
 #define MEMORY word128
+#define ALONE  1
 #include "cpu/copy_move.inc"
 
 static luc_move_fn move_of(int64_t size) {

@@ -4,6 +4,7 @@
  * stack. */
 #include "cpu/elementwise.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/cache.h"
@@ -16,6 +17,7 @@
  * are joined into chunks that cross them; else a run ends where one of an operand does. */
 enum {
   CHUNK = 1024,
+  SPAN = 9 << 10,
   SHORT_RUN = 16,
   MOVED_RUN = 128,
   PARALLEL_FROM = 1 << 15,
@@ -44,6 +46,7 @@ typedef struct ew_job {
   int64_t size;        /* of an element of the kernel's inputs */
   bool joined;         /* chunks may cross runs */
   bool fills;          /* each run is one result, as all inputs are one element */
+  int64_t chunk;       /* elements that are gathered at once */
   int64_t together;    /* runs that are one for the kernel: inputs' that repeat are laid out so */
   operand operands[1 + LUC_EW_MAX_INPUTS];
 } ew_job;
@@ -93,6 +96,13 @@ static void move_elements(const ew_job *job, int i, const luc_cursor *at, int64_
   const luc_nest *nest = &job->nest;
   const int64_t *steps = nest->strides[i];
   const int log = luc__log2(size);
+  if (n <= nest->sizes[0] - at->at[0]) {
+    if (back)
+      job->copy->move[log](at->ptr[i], steps[0], chunk, size, n);
+    else
+      job->copy->move[log](chunk, size, at->ptr[i], steps[0], n);
+    return;
+  }
   luc_cursor c = *at;
   while (n > 0) {
     int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
@@ -159,10 +169,20 @@ static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *ch
   }
 }
 
+/* How many elements are gathered at once: results that are scattered should meet what was read in
+ * place while it is in the first-level cache. */
+static int64_t find_chunk(const ew_job *job) {
+  const luc_nest *nest = &job->nest;
+  if (job->operands[0].direct) return CHUNK;
+  int64_t apart = nest->strides[0][0];
+  if (job->joined && nest->ndim > 1) apart = nest->strides[0][1] / nest->sizes[0];
+  return luc__clamp64(SPAN / (llabs(apart) + 1), CHUNK / 4, CHUNK);
+}
+
 static int64_t run_length(const ew_job *job, const luc_cursor *c, int64_t left, bool all_direct) {
   int64_t run = job->nest.sizes[0] - c->at[0];
   int64_t n = job->joined || run > left ? left : run;
-  return all_direct || n < CHUNK ? n : CHUNK;
+  return all_direct || n < job->chunk ? n : job->chunk;
 }
 
 /* Does each run of input i lie where the one before it did? */
@@ -464,6 +484,7 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   for (int i = 0; i <= job->kernel->inputs; i++)
     is_short |= !job->operands[i].direct && run < MOVED_RUN;
   if (job->together == 1 && job->nest.ndim > 1 && is_short) plan(job, true, out, in);
+  job->chunk = find_chunk(job);
   if (past_cache(job, out, in)) job->how |= LUC_EW_STREAM;
   int64_t numel = job->nest.numel;
   int64_t from = parallel_from(job->kernel);

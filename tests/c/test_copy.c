@@ -264,3 +264,30 @@ TEST("rows of any length are repeated, and filled, exactly") {
       }
   }
 }
+
+/* n elements of `size` bytes in steps of so many, by the kernel and one by one, to memory whose
+ * gaps must stay as they are. */
+static int moved_wrongly(luc_move_fn move, int64_t size, int64_t to, int64_t from, int64_t n) {
+  enum { ROOM = 16 * 5 * 72, MIDDLE = ROOM / 2 };
+  static _Alignas(64) char in[ROOM], out[ROOM], want[ROOM];
+  for (int i = 0; i < ROOM; i++) in[i] = (char)(i * 37 % 251), out[i] = want[i] = (char)(i % 127);
+  const int64_t at = to < 0 ? MIDDLE : 0, start = from < 0 ? MIDDLE : 0;
+  for (int64_t i = 0; i < n; i++)
+    memcpy(want + at + i * to * size, in + start + i * from * size, (size_t)size);
+  move(out + at, to * size, in + start, from * size, n);
+  return memcmp(want, out, ROOM) != 0;
+}
+
+TEST("elements move between any distances, and what lies between them stays") {
+  for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
+    if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
+    const luc_copy_kernels *copy = luc__kernels(ctx)->copy;
+    int wrong = 0;
+    for (int log = 0; log < 5; log++)
+      for (int64_t to = -3; to <= 5; to++)
+        for (int64_t from = -3; from <= 5; from++)
+          for (int64_t n = 0; n <= 35 && to != 0; n++)
+            wrong += moved_wrongly(copy->move[log], 1 << log, to, from, n);
+    CHECK_EQ(wrong, 0);
+  }
+}

@@ -498,6 +498,24 @@ describe("elements with gaps", function()
       end
     end
   end)
+
+  it("are changed in place, whole chunks and less, and nothing beside them", function()
+    for _, dtype in ipairs {"float32", "float64", "float16", "int64", "int32", "uint8"} do
+      for step, n in pairs {[2] = 2100, [3] = 1025, [5] = 700, [40] = 257} do
+        local whole = lucerna.arange(n * step):remainder(11):to(lucerna[dtype])
+        local want = whole:clone():view(n, step)
+        want:select(2, 1):copy_(want:select(2, 1):contiguous() * 2 + 1)
+        whole[{{1, n * step, step}}]:mul_(2):add_(1)
+        assert.is_true(whole:equal(want:flatten()), dtype .. step)
+        whole = whole:view(n, step)
+        if step > 2 then -- two of each row
+          want:narrow(2, 1, 2):copy_(-want:narrow(2, 1, 2):contiguous())
+          whole:narrow(2, 1, 2):neg_()
+          assert.is_true(whole:equal(want), dtype .. step)
+        end
+      end
+    end
+  end)
 end)
 
 describe("columns that are expanded", function()
