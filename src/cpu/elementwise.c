@@ -27,6 +27,7 @@ enum {
 
 typedef struct operand {
   bool direct, is_number;
+  int like; /* an input before that is the same memory, or this one */
   luc_dtype dtype;
   luc_load_fn load;
   luc_resize_fn widen; /* of integers smaller than the kernel's, or NULL */
@@ -278,7 +279,10 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     for (int i = 1; i <= job->kernel->inputs; i++) {
       const operand *o = &job->operands[i];
       in[i - 1] = o->is_number ? (const void *)&o->number : o->direct ? c.ptr[i] : scratch.data[i];
-      if (!o->direct) gather(job, i, &c, is_once(job, i) ? 1 : n, scratch.data[i], spare);
+      if (o->like != i)
+        in[i - 1] = in[o->like - 1];
+      else if (!o->direct)
+        gather(job, i, &c, is_once(job, i) ? 1 : n, scratch.data[i], spare);
     }
     bool direct = job->operands[0].direct;
     if (job->fills)
@@ -464,12 +468,27 @@ static bool past_cache(const ew_job *job, const luc_tensor *out, const luc_ew_in
   return luc__past_cache(bytes);
 }
 
+/* Are these inputs the same memory, read alike? */
+static bool is_alike(const ew_job *job, int a, int b) {
+  const luc_nest *nest = &job->nest;
+  const operand *x = &job->operands[a], *y = &job->operands[b];
+  const size_t strides = (size_t)nest->ndim * sizeof nest->strides[0][0];
+  return !x->is_number && !y->is_number && x->dtype == y->dtype &&
+         is_once(job, a) == is_once(job, b) && nest->base[a] == nest->base[b] &&
+         memcmp(nest->strides[a], nest->strides[b], strides) == 0;
+}
+
 static void plan(ew_job *job, bool joined, const luc_tensor *out, const luc_ew_input *in) {
   job->joined = joined;
   find_once(job, out, in);
   describe(job, 0, out);
-  for (int i = 0; i < job->kernel->inputs; i++)
-    if (in[i].t != NULL) describe(job, i + 1, in[i].t);
+  for (int i = 1; i <= job->kernel->inputs; i++) {
+    job->operands[i].like = i;
+    if (in[i - 1].t == NULL) continue;
+    describe(job, i, in[i - 1].t);
+    for (int k = 1; k < i; k++)
+      if (is_alike(job, k, i)) job->operands[i].like = k;
+  }
 }
 
 static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_ew_input *in) {
@@ -535,7 +554,10 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
   luc_tensor *copies[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
   for (int i = 0; i < kernel->inputs; i++) {
     straight[i] = in[i];
-    if (is_turned(in[i].t, out)) copies[i] = straightened(ctx, in[i].t, out);
+    for (int k = 0; k < i; k++) /* what comes twice is copied once */
+      if (in[k].t == in[i].t) straight[i].t = straight[k].t;
+    if (straight[i].t != in[i].t || !is_turned(in[i].t, out)) continue;
+    copies[i] = straightened(ctx, in[i].t, out);
     if (copies[i] != NULL) straight[i].t = copies[i];
   }
   run_nest(ctx, &job, out, straight);

@@ -516,6 +516,27 @@ describe("elements with gaps", function()
       end
     end
   end)
+
+  it("are read once where they are given twice, with what they are given", function()
+    for _, dtype in ipairs {"float32", "float64", "bfloat16", "int32", "bool"} do
+      for _, size in ipairs {{3, 5}, {90, 80}, {2100, 3}} do
+        local whole = lucerna.arange(2 * size[1] * size[2]):remainder(13):to(lucerna[dtype])
+        local apart = whole:view(size[1], 2 * size[2])[{{}, {1, -1, 2}}]
+        local turned = whole[{{1, size[1] * size[2]}}]:view(size[2], size[1]):t()
+        local other = apart:flip(1)
+        for _, x in ipairs {apart, turned, apart:narrow(2, 1, 1):expand_as(apart)} do
+          local own, lies = x:contiguous(), other:contiguous()
+          assert.is_true((x * x):equal(own * own), dtype)
+          assert.is_true(x:logical_xor(x):equal(own:logical_xor(own)), dtype)
+          if dtype ~= "bool" then
+            assert.is_true(other:addcmul(x, x):equal(lies:addcmul(own, own)), dtype)
+            assert.is_true(x:addcmul(other, x):equal(own:addcmul(lies, own)), dtype)
+            assert.is_true(x:addcmul(x, x):equal(own:addcmul(own, own)), dtype)
+          end
+        end
+      end
+    end
+  end)
 end)
 
 describe("columns that are expanded", function()
