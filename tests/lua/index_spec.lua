@@ -538,6 +538,27 @@ describe("rows", function()
     end)
   end
 
+  it("of rows with gaps, turned or repeated are those of the same without", function()
+    for _, dtype in ipairs { "float32", "float16", "int64", "bool" } do
+      for _, size in ipairs { { 3, 2 }, { 400, 4 }, { 60, 50 }, { 2, 700 } } do
+        local rows, columns = size[1], size[2]
+        local whole = lucerna.arange(2 * rows * columns):remainder(7):to(lucerna[dtype])
+        local index = lucerna.randint(1, rows + 1, { rows })
+        local x = lucerna.ones(rows, columns):to(lucerna[dtype])
+        for _, source in ipairs {
+          whole:view(rows, 2 * columns)[{ {}, { 1, -1, 2 } }],
+          whole:narrow(1, 1, rows * columns):view(columns, rows):t(),
+          whole:narrow(1, 1, rows):view(rows, 1):expand(rows, columns),
+        } do
+          for _, name in ipairs { "index_add", "index_copy" } do
+            local want = x[name](x, 1, index, source:contiguous())
+            assert.is_true(x[name](x, 1, index, source):equal(want), name .. dtype)
+          end
+        end
+      end
+    end
+  end)
+
   it("keep NaN", function()
     local x, nan = lucerna.zeros(3, 20), 0 / 0
     x[1][20], x[2][1] = nan, nan
