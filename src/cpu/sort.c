@@ -326,26 +326,47 @@ static bool is_sampled(const sort_lines *s) {
   return s->job->n >= (s->kernels->rank ? VAST : LONG);
 }
 
+/* How many keys of a line are in [low, high], and how many below. They are kept unless the bounds
+ * are one, as all would be the same. */
+static int64_t keep_within(const sort_lines *s, int64_t first, uint64_t low, uint64_t high,
+                           uint64_t *keys, int64_t *below) {
+  uint64_t strip[STRIP];
+  int64_t kept = 0;
+  *below = 0;
+  for (int64_t i = 0, m; i < s->job->n; i += m) {
+    m = luc__min64(s->job->n - i, STRIP);
+    line_keys(s, first, i, m, strip);
+    if (low == high) {
+      int64_t equal;
+      *below += s->kernels->count(strip, m, low, &equal);
+      kept += equal;
+      continue;
+    }
+    for (int64_t k = 0; k < m; k++) {
+      *below += strip[k] < low;
+      keys[kept] = strip[k];
+      kept += (strip[k] >= low) & (strip[k] <= high);
+    }
+  }
+  return kept;
+}
+
 /* The one of a rank. */
 static const pair *select_rank(const sort_lines *s, int64_t first, int64_t rank, pair *p) {
   const int64_t n = s->job->n;
   uint64_t *keys = &p->key, *spare = keys + n, strip[STRIP], low = 0, high = UINT64_MAX;
   int64_t below = 0, kept = 0, nth;
-  if (is_sampled(s)) expect(s, first, rank, rank + 1, p, &low, &high);
-  for (int64_t i = 0, m; is_sampled(s) && i < n; i += m) {
-    m = luc__min64(n - i, STRIP);
-    line_keys(s, first, i, m, strip);
-    for (int64_t k = 0; k < m; k++) {
-      below += strip[k] < low;
-      keys[kept] = strip[k];
-      kept += (strip[k] >= low) & (strip[k] <= high);
-    }
+  if (is_sampled(s)) {
+    expect(s, first, rank, rank + 1, p, &low, &high);
+    kept = keep_within(s, first, low, high, keys, &below);
   }
   if (rank < below || rank >= below + kept) {
     line_keys(s, first, 0, n, keys);
     below = 0, kept = n;
+    low = 0, high = UINT64_MAX;
   }
-  p->key = rank_key(s, keys, spare, kept, rank - below, &nth);
+  nth = rank - below;
+  p->key = low == high ? low : rank_key(s, keys, spare, kept, nth, &nth);
   for (int64_t i = 0, m; nth >= 0; i += m) {
     m = luc__min64(n - i, STRIP);
     int64_t equal = 0;

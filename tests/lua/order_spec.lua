@@ -253,6 +253,28 @@ describe("a long line", function()
     end
   end)
 
+  it("finds a rank, and the first place of it, among many equals", function()
+    for _, n in ipairs { 5000, 300000 } do
+      for _, name in ipairs { "float32", "float64", "int64", "uint8" } do
+        local x = lucerna.full({ n }, 7):to(lucerna[name])
+        x[{ { 1, 10 } }], x[{ { 11, 30 } }] = 3, 9
+        for k, place in pairs { [1] = 1, [10] = 10, [11] = 31, [n // 2] = n // 2 + 20,
+          [n - 20] = n, [n - 19] = 11, [n] = 30 } do
+          local value, at = x:kthvalue(k)
+          assert.equal(k <= 10 and 3 or k > n - 20 and 9 or 7, value:item())
+          assert.equal(place, at:item())
+        end
+        assert.equal(7, x:median():item())
+      end
+      local x = lucerna.full({ n }, -0.0)
+      x[n // 2] = 0 / 0
+      local value, at = x:nanmedian(1)
+      assert.equal(-1 / 0, 1 / value:item())
+      assert.equal(n // 2 + 1, at:item())
+      assert.equal(n // 2, select(2, x:median(1)):item())
+    end
+  end)
+
   -- Where vectors drop what is not wanted, lines are sampled from 2^18 elements on only.
   it("finds ranks and the first ones of long lines of any type", function()
     lucerna.manual_seed(7)
