@@ -219,6 +219,8 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   laid_out chunks;
   luc_cursor c;
   bool whole = true;
+  /* what is scattered should meet what was read in the first-level cache */
+  const int64_t most = is_run(nest, 0, j->size[0], run, 1) ? CHUNK : 4 * CHUNK / j->size[0];
   for (int i = 0; i < nest->count; i++) {
     whole &= is_run(nest, i, j->size[i], run, 1);
     chunks.repeated[i] = NULL;
@@ -227,10 +229,10 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   while (begin < end) {
     int64_t n = luc__min64(run - c.at[0], end - begin), rows = 1;
     /* laying out what repeats costs more than a call for each row, where rows are long */
-    if (n == run && run <= (whole ? CHUNK / 4 : CHUNK / 2) && nest->ndim > 1)
-      rows = luc__min64(luc__min64(CHUNK, end - begin) / run, nest->sizes[1] - c.at[1]);
+    if (n == run && run <= (whole ? most / 4 : most / 2) && nest->ndim > 1)
+      rows = luc__min64(luc__min64(most, end - begin) / run, nest->sizes[1] - c.at[1]);
     else if (!whole)
-      n = luc__min64(n, CHUNK);
+      n = luc__min64(n, most);
     run_rows(j, &c, n, rows, &chunks);
     begin += n * rows;
     if (begin < end && rows > 1)
