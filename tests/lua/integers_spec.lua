@@ -38,6 +38,18 @@ describe("small integers", function()
     end
   end)
 
+  it("have signs, also at the ends of 64 bits, however many and as they lie", function()
+    local some = {math.mininteger, 0, math.maxinteger, -1, 1, 1 << 32, -(1 << 32), (1 << 31) - 1}
+    local signs = {-1, 0, 1, -1, 1, 1, -1, 1}
+    for _, n in ipairs {1, 3, 4, 5, 15, 16, 17, 33} do
+      local x, want = {}, {}
+      for i = 1, n do x[i], want[i] = some[(i - 1) % 8 + 1], signs[(i - 1) % 8 + 1] end
+      x = lucerna.tensor(x)
+      assert.same(want, x:sign():tolist())
+      assert.same(want, lucerna.stack({x, x}, 2)[{{}, 1}]:sign():tolist())
+    end
+  end)
+
   it("take a threshold and a value that become integers of their dtype", function()
     local F = lucerna.nn.functional
     local int8 = lucerna.tensor({-2, -1, 0, 1, 2}, {dtype = lucerna.int8})
