@@ -125,8 +125,6 @@ static void plan_sizes(luc_winograd_plan *w, const luc_conv *c, bool backward, i
   in->image = w->all_channels * in->channel;
   w->points = in->side[0] * in->side[1];
   w->k = w->channels * luc__winograd_parts(in);
-  w->pack_filters = LUC_WINOGRAD_PACK / w->weight_classes[1];
-  w->packs = w->weight_classes[0] * luc__cuts(w->filters, w->pack_filters);
   w->all_tiles = c->batch * w->tiles[0] * w->tiles[1] * w->tiles[2];
 }
 
@@ -354,8 +352,11 @@ static void plan_product(job *j) {
   j->channel_chunks = luc__cuts(w->channels, j->channels);
   if (is_few(w) && j->blocks == 1 && w->k == w->channels)
     w->some = luc__cuts(w->channels, luc__cuts(w->channels, SOME));
-  w->weight_points = luc__winograd_parts(&w->input) * w->some * LUC_WINOGRAD_PACK + 16;
-  w->output_points = w->block * LUC_WINOGRAD_PACK + 16;
+  w->pack = j->kernels->pack;
+  w->pack_filters = w->pack / w->weight_classes[1];
+  w->packs = w->weight_classes[0] * luc__cuts(w->filters, w->pack_filters);
+  w->weight_points = luc__winograd_parts(&w->input) * w->some * w->pack + 16;
+  w->output_points = w->block * w->pack + 16;
   j->block_size = w->points * w->input.points;
   j->pack_size = w->points * w->weight_points;
 }
@@ -367,9 +368,9 @@ static luc_status run_product(luc_context *ctx, job *j) {
   const int64_t gather = luc__winograd_gather(w);
   const int64_t pixels = luc__winograd_pixels(w, &w->input);
   const int64_t output = w->points * w->output_points;
-  const int64_t pack_work = w->k * LUC_WINOGRAD_PACK * TRANSFORM;
+  const int64_t pack_work = w->k * w->pack * TRANSFORM;
   const int64_t block_work = w->block * w->k * TRANSFORM;
-  const int64_t product_work = w->points * w->block * w->k * LUC_WINOGRAD_PACK;
+  const int64_t product_work = w->points * w->block * w->k * w->pack;
   const int64_t packs = w->groups * w->packs, blocks = w->groups * j->blocks;
   int64_t shared = few ? blocks * j->block_size : packs * j->pack_size;
   size_t bytes = luc__mul_size((size_t)shared, sizeof(float));

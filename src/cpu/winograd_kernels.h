@@ -19,7 +19,6 @@
 
 enum {
   LUC_WINOGRAD_SIDE = 6,    /* of a tile and its margin */
-  LUC_WINOGRAD_PACK = 32,   /* filters of one product: two vectors, so that eight rows fit too */
   LUC_WINOGRAD_GATHER = 16, /* channels of a pack's weights gathered at a time */
   LUC_WINOGRAD_PARTS = 16,  /* parts, times classes, of one dimension, at most */
   LUC_WINOGRAD_RUN = 64     /* columns of pixels that are turned at a time */
@@ -57,11 +56,12 @@ typedef struct luc_winograd_plan {
   int64_t plane_first, plane_apart; /* of the outputs' planes */
   int64_t tiles[3], all_tiles; /* planes, lines and tiles of a line, of all classes; of the batch */
   int64_t block, some;         /* tiles of one product; channels: all unless there is one part */
+  int64_t pack;                /* filters of one product */
   int64_t pack_filters, packs; /* a pack has those of all classes of columns */
   luc_winograd_images input;
   luc_winograd_images gradient; /* of the output, for that of the weights */
-  int64_t weight_points;        /* weights of a pack: [points][parts, some, PACK] */
-  int64_t output_points;        /* output of a block: [points][block, PACK] */
+  int64_t weight_points;        /* weights of a pack: [points][parts, some, pack] */
+  int64_t output_points;        /* output of a block: [points][block, pack] */
   int64_t sum_row, sum_points;  /* of the weights' gradient: [points][filters, k] of some */
   bool backward;                /* weight is [channels, filters, ...] */
   bool relu;
@@ -69,6 +69,7 @@ typedef struct luc_winograd_plan {
 
 /* Pointers are those of a group's first channel or filter. */
 typedef struct luc_winograd_kernels {
+  int64_t pack; /* filters of a product that suit it */
   /* Weights of one pack of filters for w->some channels or what there are from `channel` on.
    * Scratch: luc__winograd_gather elements. */
   void (*weights)(const luc_winograd_plan *w, const float *weight, int64_t pack, int64_t channel,
@@ -101,7 +102,7 @@ static inline int64_t luc__winograd_parts(const luc_winograd_images *s) {
 
 /* Channels of a pack, and what whole squares write beyond them. */
 static inline int64_t luc__winograd_gather(const luc_winograd_plan *w) {
-  return (LUC_WINOGRAD_GATHER * luc__winograd_taps(w) + 16) * LUC_WINOGRAD_PACK;
+  return (LUC_WINOGRAD_GATHER * luc__winograd_taps(w) + 16) * w->pack;
 }
 
 /* Rows of the images that a block needs, each pixel with a vector of channels. */
