@@ -41,6 +41,15 @@ LUC_INLINE luc_vf64 join_lanes(luc_vf64 x[WIDE], luc_vf64 (*pairs)(luc_vf64, luc
   return x[0];
 }
 
+typedef luc_vf64 (*join_doubles)(luc_vf64, luc_vf64);
+
+LUC_INLINE luc_vf64 add_doubles(luc_vf64 a, luc_vf64 b) {
+  return a + b;
+}
+LUC_INLINE luc_vf64 multiply_doubles(luc_vf64 a, luc_vf64 b) {
+  return a * b;
+}
+
 /* The first or the second half of x, or of a vector's worth of memory. */
 LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
   return luc__widened(luc__half(x, half));
@@ -79,11 +88,7 @@ static void sum_run_f16(void *a, void *b, const void *in, int64_t n, int64_t fir
 }
 
 typedef luc_vf32 (*join_floats)(luc_vf32, luc_vf32);
-typedef luc_vf64 (*join_doubles)(luc_vf64, luc_vf64);
 
-LUC_INLINE luc_vf64 add_doubles(luc_vf64 a, luc_vf64 b) {
-  return a + b;
-}
 /* Some rows of halves are joined as floats, then with the states: `sides` vectors, or what is
  * left. */
 LUC_INLINE void join_halves(double *restrict s, const uint16_t *in, int64_t left, int64_t step,

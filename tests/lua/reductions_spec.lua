@@ -373,6 +373,23 @@ describe("a running logarithm of sums", function()
 end)
 
 describe("a product", function()
+  it("along rows takes doubles in their order, whatever the width", function()
+    lucerna.manual_seed(11)
+    for _, dtype in ipairs {"float32", "float64"} do
+      for _, width in ipairs {1, 7, 8, 9, 17, 33, 64, 71, 1025} do
+        for _, rows in ipairs {1, 3, 8, 19} do
+          local wide = lucerna.randn(rows, width + 2):to(lucerna[dtype])
+          wide[rows][width + 1], wide[1][2] = 0 / 0, -0.0
+          local x = wide:narrow(2, 2, width)
+          local products = x:double():cumprod(1)[rows]:to(lucerna[dtype])
+          local got = x:prod(1)
+          assert.is_true(got[width]:isnan():item())
+          assert.is_true(lucerna.equal(got:nan_to_num(7), products:nan_to_num(7)), dtype .. width)
+        end
+      end
+    end
+  end)
+
   it("of a single 0 has a gradient", function()
     for _, dim in ipairs {lucerna.none, 1} do
       local x = lucerna.tensor(0.0, {requires_grad = true})
