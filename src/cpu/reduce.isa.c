@@ -41,23 +41,25 @@ LUC_INLINE luc_vf64 join_lanes(luc_vf64 x[WIDE], luc_vf64 (*pairs)(luc_vf64, luc
   return x[0];
 }
 
-typedef luc_vf64 (*join_doubles)(luc_vf64, luc_vf64);
-
-LUC_INLINE luc_vf64 add_doubles(luc_vf64 a, luc_vf64 b) {
-  return a + b;
-}
-LUC_INLINE luc_vf64 multiply_doubles(luc_vf64 a, luc_vf64 b) {
-  return a * b;
-}
-
-/* The first or the second half of x, or of a vector's worth of memory. */
+/* The first or the second half of x. */
 LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
   return luc__widened(luc__half(x, half));
 }
-LUC_INLINE luc_vf64 widened_at_f32(const float *p, int half) {
+
+/* What memory widens to on its way: registers of 32 bytes, as conversions into wider ones take
+ * longer than twice as long (Zen 4). */
+typedef double lying_f32
+    __attribute__((vector_size(LUC_VECTOR_BYTES > 32 ? 32 : LUC_VECTOR_BYTES)));
+LUC_INLINE lying_f32 widened_at_f32(const float *p) {
+#if defined(__AVX2__)
+  return (lying_f32)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#elif defined(__SSE2__)
+  return (lying_f32)_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p)));
+#else
   luc_half_f32 x;
-  memcpy(&x, p + half * (int)(sizeof x / sizeof *p), sizeof x);
+  memcpy(&x, p, sizeof x);
   return luc__widened(x);
+#endif
 }
 
 #include "cpu/reduce_real.inc"
@@ -88,6 +90,11 @@ static void sum_run_f16(void *a, void *b, const void *in, int64_t n, int64_t fir
 }
 
 typedef luc_vf32 (*join_floats)(luc_vf32, luc_vf32);
+typedef luc_vf64 (*join_doubles)(luc_vf64, luc_vf64);
+
+LUC_INLINE luc_vf64 add_doubles(luc_vf64 a, luc_vf64 b) {
+  return a + b;
+}
 
 /* Some rows of halves are joined as floats, then with the states: `sides` vectors, or what is
  * left. */
@@ -157,8 +164,10 @@ LUC_INLINE luc_vf64 widened_f64(luc_vf64 x, int half) {
   (void)half;
   return x;
 }
-LUC_INLINE luc_vf64 widened_at_f64(const double *p, int half) {
-  (void)half;
+
+typedef luc_vf64 lying_f64;
+
+LUC_INLINE lying_f64 widened_at_f64(const double *p) {
   return vload(p);
 }
 
