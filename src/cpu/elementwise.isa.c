@@ -170,65 +170,34 @@ SHIFT_BYTES(shift_right_bytes_u8, right_loop_eight, shift_right_loop_u8)
 
 /* ---- the table ---- */
 
-/* ORDER EW TYPES */
-#define LUC_EW_ALL(id, inputs, truth)                                                              \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32}, inputs, truth, false},
+/* ORDER EW TYPES: what a row has of each, `byte` for int8_t where its sign matters. */
+#define REALS(id)       id##_loop_f32, id##_loop_f64
+#define INTS(id)        id##_loop_i64, id##_loop_i32
+#define WHOLE(id, byte) INTS(id), id##_loop_i16, byte, id##_loop_u8
+#define HALVES(id)      [LUC_EW_F16] = id##_loop_f16, [LUC_EW_BF16] = id##_loop_bf16
+#define NO_REALS        NULL, NULL
+
+#define ROW(inputs, truth, slow, ...) {{__VA_ARGS__}, inputs, truth, slow},
+#define LUC_EW_ALL(id, inputs, truth) ROW(inputs, truth, false, REALS(id), INTS(id))
 #define LUC_EW_FIELD(id, inputs, truth)                                                            \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
-    id##_loop_u8, [LUC_EW_F16] = id##_loop_f16, [LUC_EW_BF16] = id##_loop_bf16},                   \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
-#define LUC_EW_QUOTIENT(id, inputs, truth)                                                         \
-  {{id##_loop_f32, id##_loop_f64, [LUC_EW_F16] = id##_loop_f16, [LUC_EW_BF16] = id##_loop_bf16},   \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
-#define LUC_EW_RING(id, inputs, truth)                                                             \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
-    id##_loop_u8},                                                                                 \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
+  ROW(inputs, truth, false, REALS(id), WHOLE(id, id##_loop_u8), HALVES(id))
+#define LUC_EW_RING(id, inputs, truth) ROW(inputs, truth, false, REALS(id), WHOLE(id, id##_loop_u8))
 #define LUC_EW_DIVIDE(id, inputs, truth)                                                           \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
-    id##_loop_u8},                                                                                 \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
+  ROW(inputs, truth, false, REALS(id), WHOLE(id, id##_loop_i8))
 #define LUC_EW_ORDER(id, inputs, truth)                                                            \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
-    id##_loop_u8, id##_loop_u8},                                                                   \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
+  ROW(inputs, truth, false, REALS(id), WHOLE(id, id##_loop_i8), id##_loop_u8)
 #define LUC_EW_SIGN(id, inputs, truth)                                                             \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
-    id##_loop_u8, id##_loop_u8, [LUC_EW_F16] = id##_loop_f16, [LUC_EW_BF16] = id##_loop_bf16},     \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
-#define LUC_EW_REAL(id, inputs, truth) {{id##_loop_f32, id##_loop_f64}, inputs, truth, false},
-#define LUC_EW_SLOW(id, inputs, truth) {{id##_loop_f32, id##_loop_f64}, inputs, truth, true},
-#define LUC_EW_INT(id, inputs, truth)                                                              \
-  {{NULL, NULL, id##_loop_i64, id##_loop_i32}, inputs, truth, false},
-#define LUC_EW_COMPLEX(id, inputs, truth) {{NULL}, inputs, truth, false},
+  ROW(inputs, truth, false, REALS(id), WHOLE(id, id##_loop_i8), id##_loop_u8, HALVES(id))
+#define LUC_EW_QUOTIENT(id, inputs, truth) ROW(inputs, truth, false, REALS(id), HALVES(id))
+#define LUC_EW_REAL(id, inputs, truth)     ROW(inputs, truth, false, REALS(id))
+#define LUC_EW_SLOW(id, inputs, truth)     ROW(inputs, truth, true, REALS(id))
+#define LUC_EW_INT(id, inputs, truth)      ROW(inputs, truth, false, NO_REALS, INTS(id))
+#define LUC_EW_COMPLEX(id, inputs, truth)  ROW(inputs, truth, false, NULL)
 #define LUC_EW_BITS(id, inputs, truth)                                                             \
-  {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8, id##_loop_u8,           \
-    id##_loop_u8},                                                                                 \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
-#define LUC_EW_WHOLE(id, inputs, truth)                                                            \
-  {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8, id##_loop_u8},          \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
+  ROW(inputs, truth, false, NO_REALS, WHOLE(id, id##_loop_u8), id##_loop_u8)
+#define LUC_EW_WHOLE(id, inputs, truth) ROW(inputs, truth, false, NO_REALS, WHOLE(id, id##_loop_i8))
 #define LUC_EW_SHIFT(id, inputs, truth)                                                            \
-  {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_bytes_i8, id##_bytes_u8},        \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
+  ROW(inputs, truth, false, NO_REALS, INTS(id), id##_loop_i16, id##_bytes_i8, id##_bytes_u8)
 
 const luc_ew_kernel LUC_ISA_NAME(luc__elementwise)[LUC_NUM_EWS] = {
 #include "cpu/elementwise.def"
