@@ -78,7 +78,7 @@ static luc_status run_kernel(luc_context *ctx, luc_activation kind, params_fn pa
 static luc_status run_limits(luc_context *ctx, luc_activation kind, params_fn params,
                              luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
-  LUC_TRY(luc__need_numbers(ctx, "input", x));
+  LUC_TRY(luc__need_numbers(ctx, x));
   const luc_ew_params p = params(args);
   if (kind != LUC_ACT_hardtanh || luc__dtype_is_float(x->dtype) ||
       fmax(fabs(p.f[0]), fabs(p.f[1])) > INT8_MAX)
@@ -93,7 +93,7 @@ static luc_status run_composed(luc_context *ctx, luc_activation kind, luc_value 
   luc_tensor *x = args[0].as.tensor;
   luc_dtype dtype = x->dtype;
   if (luc__dtype_is_complex(dtype)) return run_complex(ctx, kind, args, out);
-  LUC_TRY(luc__need_numbers(ctx, "input", x));
+  LUC_TRY(luc__need_numbers(ctx, x));
   if (!luc__dtype_is_float(dtype)) dtype = ctx->default_dtype;
   return run_as(ctx, kind, dtype, no_params, args, out);
 }

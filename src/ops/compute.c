@@ -19,9 +19,9 @@ luc_status luc__need_float(luc_context *ctx, const char *name, const luc_tensor 
                    luc__dtype_name(t->dtype));
 }
 
-luc_status luc__need_numbers(luc_context *ctx, const char *name, const luc_tensor *t) {
-  if (t->dtype != LUC_BOOL) return LUC_OK;
-  return luc__fail(ctx, LUC_ERR_TYPE, "%s must be a tensor of numbers (got bool)", name);
+luc_status luc__need_numbers(luc_context *ctx, const luc_tensor *input) {
+  if (input->dtype != LUC_BOOL) return LUC_OK;
+  return luc__fail(ctx, LUC_ERR_TYPE, "input must be a tensor of numbers (got bool)");
 }
 
 luc_status luc__fail_shapes(luc_context *ctx, const char *name_a, const luc_tensor *a,

@@ -24,8 +24,8 @@ static inline int64_t luc__product_of(int n, const int64_t *given) {
 luc_status luc__match_dtype(luc_context *ctx, const char *name_a, const luc_tensor *a,
                             const char *name_b, const luc_tensor *b);
 luc_status luc__need_float(luc_context *ctx, const char *name, const luc_tensor *t);
-/* A floating point or integer tensor: anything but bool. */
-luc_status luc__need_numbers(luc_context *ctx, const char *name, const luc_tensor *t);
+/* A floating point or integer input: anything but bool. */
+luc_status luc__need_numbers(luc_context *ctx, const luc_tensor *input);
 /* LUC_ERR_SHAPE: "what (a [2, 3], b [4])"; b may be NULL. */
 luc_status luc__fail_shapes(luc_context *ctx, const char *name_a, const luc_tensor *a,
                             const char *name_b, const luc_tensor *b, const char *fmt, ...)

@@ -295,7 +295,7 @@ static luc_status check_call(luc_context *ctx, conv_call *c) {
                             "weight must have %d dimensions", c->spatial + 2);
   LUC_TRY(luc__match_dtype(ctx, "input", c->input, "weight", c->weight));
   LUC_TRY(luc__match_dtype(ctx, "input", c->input, "bias", c->bias));
-  LUC_TRY(luc__need_numbers(ctx, "input", c->input));
+  LUC_TRY(luc__need_numbers(ctx, c->input));
   LUC_TRY(luc__check_least(ctx, "groups", 1, &c->groups, 1));
   LUC_TRY(luc__check_least(ctx, "stride", c->spatial, c->stride, 1));
   LUC_TRY(luc__check_least(ctx, "padding", c->spatial, c->padding, 0));

@@ -429,7 +429,7 @@ static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_
                                const luc_tensor *bias) {
   LUC_TRY(luc__match_dtype(ctx, "input", x, "weight", w));
   LUC_TRY(luc__match_dtype(ctx, "input", x, "bias", bias));
-  LUC_TRY(luc__need_numbers(ctx, "input", x));
+  LUC_TRY(luc__need_numbers(ctx, x));
   if (x->ndim == 0 || w->ndim == 0 || w->ndim > 2)
     return luc__fail_shapes(ctx, "input", x, "weight", w,
                             "input needs a dimension, weight is [out, in] or [in]");

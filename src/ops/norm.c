@@ -546,7 +546,7 @@ luc_status luc__run_local_response_norm(luc_context *ctx, luc_value *args, luc_v
   int64_t size = args[1].as.i;
   LUC_CHECK(ctx, x->ndim >= 3, LUC_ERR_VALUE,
             "Expected 3D or higher dimensionality input (got %d dimensions)", x->ndim);
-  LUC_TRY(luc__need_numbers(ctx, "input", x));
+  LUC_TRY(luc__need_numbers(ctx, x));
   LUC_TRY(luc__check_least(ctx, "size", 1, &size, 1));
   luc_formula f = luc__formula(ctx);
   if (x->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, x), out);

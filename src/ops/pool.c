@@ -268,7 +268,7 @@ static luc_status check_windows(luc_context *ctx, int spatial, const luc_tensor 
                                 bool ceil_mode) {
   bool batched, fits = true;
   LUC_TRY(luc__check_batched(ctx, input, spatial, &batched));
-  LUC_TRY(luc__need_numbers(ctx, "input", input));
+  LUC_TRY(luc__need_numbers(ctx, input));
   if (input->sizes[input->ndim - spatial - 1] == 0)
     return luc__fail_shapes(ctx, "input", input, NULL, NULL, "only the batch may have no elements");
   LUC_TRY(luc__check_least(ctx, "kernel_size", spatial, w->kernel, 1));

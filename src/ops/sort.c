@@ -112,7 +112,7 @@ LUC_RUN_BY(mode, pick_along, LUC_PICK_MODE)
 LUC_GRAD_BY(median_dim, luc__grad_picked, 1, 2)
 
 luc_status luc__run_nanmedian_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(luc__need_numbers(ctx, "input", args[0].as.tensor));
+  LUC_TRY(luc__need_numbers(ctx, args[0].as.tensor));
   return pick_along(ctx, LUC_PICK_NANMEDIAN, args, out);
 }
 
