@@ -2,7 +2,6 @@
 #include "cpu/conv_plan.h"
 
 #include "cpu/cuts.h"
-#include "cpu/kernels.h"
 
 int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
                            int64_t pad_after, int64_t dilation) {

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cpu/attention.h"
-#include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "ops/compute.h"
 #include "ops/formula.h"

@@ -1,6 +1,5 @@
 /* Eigenvalues and vectors of square matrices without symmetry, which are complex. Vectors are free
  * up to a complex factor of size 1: what depends on it has no gradient. */
-#include "ops/geometry.h"
 #include "ops/linalg.h"
 #include "ops/rows.h"
 

@@ -1,6 +1,5 @@
 /* LU and what it gives: determinants, solutions; and its symmetric sister LDL. Pivots count from 1,
  * as LAPACK's do and PyTorch's. */
-#include <math.h>
 #include <string.h>
 
 #include "cpu/reduce.h"

@@ -1,7 +1,6 @@
 /* Orthogonal factors: QR, the Householder reflections it takes, and their products. */
 #include <string.h>
 
-#include "ops/geometry.h"
 #include "ops/linalg.h"
 #include "ops/rows.h"
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/number.h"
 #include "ops/geometry.h"
 #include "ops/linalg.h"
 #include "ops/rows.h"

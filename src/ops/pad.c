@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "cpu/copy.h"
-#include "cpu/copy_kernels.h"
 #include "cpu/cuts.h"
 #include "cpu/pad.h"
 #include "ops/compute.h"

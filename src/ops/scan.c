@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "cpu/copy.h"
 #include "cpu/complex.h"
 #include "cpu/reduce.h"
 #include "ops/compute.h"

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "cpu/copy.h"
 #include "cpu/histogram.h"
 #include "cpu/runs.h"
 #include "ops/compute.h"

@@ -3,7 +3,6 @@
  * Bessel. */
 #include <math.h>
 
-#include "cpu/copy.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/pointwise.h"
