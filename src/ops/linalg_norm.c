@@ -23,7 +23,9 @@ static luc_status matrix_order(luc_context *ctx, const luc_value *ord, int *out)
   return LUC_OK;
 }
 
+/* Along the last dimension. The largest of no sizes is 0, as their sum is; there is no smallest. */
 static luc_tensor *reduced(luc_formula *f, luc_opid op, luc_tensor *t) {
+  if (t && op == LUC_OP_amax && t->sizes[t->ndim - 1] == 0) op = LUC_OP_sum;
   return luc__f_call(f, op, LUC_ARGS(luc_v_tensor(t), luc_v_ints((int64_t[]){-1}, 1)));
 }
 

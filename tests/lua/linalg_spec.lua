@@ -465,6 +465,27 @@ describe("linalg", function()
       out(lucerna.float64))
   end)
 
+  -- PyTorch 2.15's answers (1.13 refuses some).
+  it("norms of matrices without rows or columns are 0, if not the smallest of none", function()
+    local none, last = "to have non-zero size", -math.huge
+    local want = {
+      [{0, 5}] = {[1] = 0, [-1] = 0, [2] = 0, [-2] = none, [math.huge] = 0, [last] = none},
+      [{5, 0}] = {[1] = 0, [-1] = none, [2] = 0, [-2] = none, [math.huge] = 0, [last] = 0},
+      [{0, 0}] = {[1] = 0, [-1] = none, [2] = 0, [-2] = none, [math.huge] = 0, [last] = none},
+    }
+    for shape, orders in pairs(want) do
+      local a = lucerna.ones(2, table.unpack(shape))
+      for order, norm in pairs(orders) do
+        if norm == none then
+          parity.refused(none, linalg.matrix_norm, a, order)
+        else
+          assert.same({0.0, 0.0}, linalg.matrix_norm(a, order):tolist())
+          assert.same({{{0.0}}, {{0.0}}}, linalg.matrix_norm(a, order, {keepdim = true}):tolist())
+        end
+      end
+    end
+  end)
+
   -- Those of up to 16 rows and columns lie in lanes; less than 8 of them, and larger ones, are
   -- LAPACK's.
   for _, name in ipairs {"float32", "float64"} do
