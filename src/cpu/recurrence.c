@@ -1,11 +1,13 @@
 /* Recurrent layers: rows of the batch in ranges, each through all steps, or few rows step by step,
  * each cut along the hidden units. Weights are packed once, in blocks of columns as wide as a tile
- * of the product, and read again in every step. */
+ * of the product, and read again in every step. Of a single step, as a cell takes, the product is
+ * one like any other: whole weights, packed, would be out of the cache before rows meet them. */
 #include "cpu/recurrence.h"
 
 #include <string.h>
 
 #include "cpu/cuts.h"
+#include "cpu/gemm.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/recurrence_kernels.h"
@@ -34,10 +36,13 @@ typedef struct job {
   int64_t size, gates, work; /* bytes of an element; elements of a row of gates and of work */
   int64_t range;             /* rows */
   bool by_units;             /* all rows are one range, whose steps are cut */
+  bool once;                 /* one step, whose product is not the ranges' */
   factor share, projection;
   char *halves; /* pairs: what meets w_hh next, as bfloat16, [batch, half_width] */
   int64_t half_width;
   size_t half_bytes;
+  char *step; /* once: the state's share of the gates where no gradient keeps it, [batch, pitch] */
+  size_t step_bytes;
 } job;
 
 /* Rows [begin, end) of the batch, in one thread's hands; of them `units` units from `unit` on. */
@@ -205,6 +210,7 @@ static int64_t share_pitch(const job *j) {
 
 static char *share_at(const range *p, int64_t step) {
   const job *j = p->j;
+  if (j->step) return at(j, j->step, p->begin, share_pitch(j));
   return j->r->work && j->work ? rows_at(p, j->r->work, step, j->work) : p->scratch;
 }
 
@@ -218,7 +224,7 @@ static void forward_part(const step_job *s, const range *p) {
   char *share = share_at(p, s->at), *y = rows_at(p, r->y, s->at, r->output);
   char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
   char *cell_y = r->w_hr ? p->scratch + j->range * pitch * j->size : y;
-  for (int64_t g = p->unit; g < j->gates; g += apart)
+  for (int64_t g = p->unit; g < j->gates && !j->once; g += apart)
     product_part(j, &j->share, g, g + columns, s->n, rounded(p, h), 0, share, pitch, r->b_hh);
   for (int64_t i = 0; i < s->n; i++) {
     char *to = at(j, cell_y, i, r->hidden);
@@ -322,7 +328,7 @@ static void backward_part(const step_job *s, const range *p) {
   const carried c = cut_scratch(p);
   const int64_t n = s->n, columns = j->by_units ? p->units : r->output;
   const char *dm = r->w_hr ? c.dm : c.dh;
-  if (s->before_n > 0)
+  if (s->before_n > 0 && !j->once)
     product_part(j, &j->share, p->unit, p->unit + columns, s->before_n,
                  rounded(p, rows_at(p, g->dshare, s->before, j->gates)), r->cell == LUC_CELL_GRU,
                  c.dh, r->output, NULL);
@@ -382,6 +388,46 @@ static bool goes_by_units(const job *j) {
   return r->batch < 16 && !r->w_hr && r->hidden >= 2 * WIDTH && j->gates * r->output >= STEP_WORK;
 }
 
+/* Few weights, packed, are still in the cache; the way back need not turn them. */
+static bool goes_at_once(const job *j) {
+  const luc_recurrence *r = j->r;
+  return r->steps == 1 && !r->w_hr && pays_to_pack(j) &&
+         (j->g || j->gates * r->output >= STEP_WORK);
+}
+
+/* The product of a single step with all rows: before the ranges take it, or after they left it. */
+static luc_status product_once(luc_context *ctx, const job *j) {
+  const luc_recurrence *r = j->r;
+  const int64_t pair = r->pairs ? 2 : 1;
+  luc_gemm g = {.dtype = r->dtype, .m = r->batch, .b = r->w_hh, .a_col = 1, .batch = 1};
+  g.pairs = r->pairs;
+  g.alpha = 1;
+  g.k = (j->g ? j->gates : r->output) / pair;
+  g.n = j->g ? r->output : j->gates;
+  g.a_row = g.k;
+  if (j->g) {
+    g.a = r->pairs ? j->halves : j->g->dshare;
+    g.b_row = g.n, g.b_col = 1;
+    g.beta = r->cell == LUC_CELL_GRU;
+    g.c = j->g->dh, g.c_row = g.n;
+  } else {
+    g.a = r->pairs ? j->halves : r->h;
+    g.b_row = 1, g.b_col = g.k;
+    g.c = j->step ? j->step : r->work, g.c_row = share_pitch(j);
+    g.bias = r->b_hh, g.bias_kind = LUC_BIAS_COLUMN;
+    if (r->pairs) j->gemm->round(r->batch * j->half_width, r->h, j->halves);
+  }
+  return luc__gemm(ctx, &g);
+}
+
+/* Where that product goes, unless it is kept. */
+static luc_status make_step(luc_context *ctx, job *j) {
+  if (!j->once || j->g || (j->r->work && j->work)) return LUC_OK;
+  j->step_bytes = luc__mul_size((size_t)(j->r->batch * share_pitch(j)), (size_t)j->size);
+  j->step = luc__alloc(ctx, j->step_bytes);
+  return j->step ? LUC_OK : LUC_ERR_MEMORY;
+}
+
 static luc_status make_factors(luc_context *ctx, job *j) {
   const luc_recurrence *r = j->r;
   const int64_t group = j->by_units ? r->hidden : j->gates, pair = r->pairs ? 2 : 1;
@@ -391,6 +437,7 @@ static luc_status make_factors(luc_context *ctx, job *j) {
     j->halves = luc__alloc(ctx, j->half_bytes);
     if (!j->halves) return LUC_ERR_MEMORY;
   }
+  if (j->once) return make_step(ctx, j);
   if (j->g) {
     LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates / pair, r->output, r->output));
     return make_factor(ctx, j, &j->projection, r->w_hr, false, r->output, r->hidden, r->hidden);
@@ -410,15 +457,19 @@ static luc_status run(luc_context *ctx, job *j) {
   j->work = luc__cell_work(r->cell) * r->hidden;
   j->by_units = goes_by_units(j);
   j->range = j->by_units ? r->batch : choose_range(j);
+  j->once = goes_at_once(j);
   LUC_GO(make_factors(ctx, j));
+  if (j->once && !j->g) LUC_GO(product_once(ctx, j));
   const int64_t scratch = j->g ? 2 * r->hidden : share_pitch(j) + r->hidden;
   const int64_t ranges = luc__cuts(r->batch, j->range);
   size_t bytes = luc__mul_size((size_t)(j->range * scratch), (size_t)j->size);
-  status = luc__parallel_scratch(ctx, ranges, 1, bytes, run_ranges, j);
+  LUC_GO(luc__parallel_scratch(ctx, ranges, 1, bytes, run_ranges, j));
+  if (j->once && j->g) LUC_GO(product_once(ctx, j));
 done:
   luc__free(ctx, j->share.data, j->share.bytes);
   luc__free(ctx, j->projection.data, j->projection.bytes);
   luc__free(ctx, j->halves, j->half_bytes);
+  luc__free(ctx, j->step, j->step_bytes);
   return status;
 }
 

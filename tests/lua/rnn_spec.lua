@@ -193,6 +193,7 @@ describe("recurrent layers", function()
       {"RNN", 3, 5, 7, 1}, {"RNN", 5, 40, 20, 20, nonlinearity = "relu"}, {"GRU", 4, 7, 3, 5},
       {"GRU", 4, 50, 12, 18}, {"LSTM", 3, 5, 4, 2}, {"LSTM", 8, 64, 30, 19},
       {"LSTM", 4, 50, 9, 16, proj_size = 20}, {"LSTM", 4, 50, 3, 1, proj_size = 20},
+      {"LSTM", 4, 128, 1, 33}, {"GRU", 4, 150, 1, 35}, {"RNN", 4, 260, 1, 40}, {"GRU", 3, 6, 1, 34},
     } do
       local class, input, hidden, steps, batch = table.unpack(case)
       local m = nn[class](input, hidden, {bidirectional = true, proj_size = case.proj_size,
@@ -201,6 +202,8 @@ describe("recurrent layers", function()
       local wanted = {x}
       for p in m:parameters() do wanted[#wanted + 1] = p end
       local y, state = m(x)
+      local alone = lucerna.no_grad(function() return (m(x)) end)
+      assert.is_true(lucerna.equal(y, alone), class .. " without gradients")
       local sum = y:pow(2):sum()
       for _, s in ipairs(class == "LSTM" and state or {state}) do sum = sum + s:exp():sum() end
       local fused = {lucerna.autograd.grad(sum, wanted, nil, {retain_graph = true})}
