@@ -119,6 +119,6 @@ int luc__item_sizes(const luc_backward *b, int i, int64_t *sizes) {
   return input_sizes(&b->node->edges[b->node->nslots + i], sizes);
 }
 
-luc_dtype luc__input_dtype(const luc_backward *b, int p) {
-  return receiver_of(&b->node->edges[p]).dtype;
+luc_dtype luc__input_dtype(const luc_backward *b) {
+  return receiver_of(&b->node->edges[0]).dtype;
 }

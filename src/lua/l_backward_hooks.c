@@ -104,7 +104,7 @@ static int hooked_inputs(lua_State *L) {
 
 /* core.nn._hooked_outputs(state, …): the results of the call. */
 static int hooked_outputs(lua_State *L) {
-  hooked *state = luc_l_checkobject(L, 1, LUC_L_HOOKED_META, sizeof *state);
+  hooked *state = luc_l_checkself(L, LUC_L_HOOKED_META, sizeof *state);
   luc_l_nn *nn = state->nn;
   luc_l_context(L, nn->st);
   luaL_argcheck(L, state->h, 1, "the call is over");
@@ -235,5 +235,5 @@ static const luaL_Reg functions[] = {
 
 void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn) {
   luc_l_add_to_nn(L, nn, functions);
-  luc_l_make_plain_meta(L, nn->st, LUC_L_HOOKED_META, "lucerna.hooked", "__gc", hooked_gc);
+  luc_l_make_gc_meta(L, nn->st, LUC_L_HOOKED_META, "lucerna.hooked", hooked_gc);
 }

@@ -180,7 +180,6 @@ static const luc_l_native natives[] = {
 
 void luc_l_open_dlpack(lua_State *L, luc_l_state *st) {
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
-  luc_l_make_plain_meta(L, st, LUC_L_DLPACK_META, "dltensor", "__gc", plain_gc);
-  luc_l_make_plain_meta(L, st, LUC_L_DLPACK_VERSIONED_META, "dltensor_versioned", "__gc",
-                        versioned_gc);
+  luc_l_make_gc_meta(L, st, LUC_L_DLPACK_META, "dltensor", plain_gc);
+  luc_l_make_gc_meta(L, st, LUC_L_DLPACK_VERSIONED_META, "dltensor_versioned", versioned_gc);
 }

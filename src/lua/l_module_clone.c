@@ -33,7 +33,7 @@ static int copies_new(lua_State *L) {
 static int clone_tree(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 2, "clone");
   luc_l_nn *nn = peer->nn;
-  copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META, sizeof *box);
+  copies_box *box = luc_l_checkself(L, LUC_L_COPIES_META, sizeof *box);
   luc_context *ctx = nn->st->ctx;
   luc_module *copy;
   luc_l_check(L, nn->st, luc__module_clone(ctx, &box->copies, peer->m, &copy));
@@ -49,7 +49,7 @@ static int clone_tree(lua_State *L) {
 static int copy_tensor(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
-  copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META, sizeof *box);
+  copies_box *box = luc_l_checkself(L, LUC_L_COPIES_META, sizeof *box);
   luc_tensor *t = luc_l_checktensor(L, 2, "clone", "value"), *copy;
   luc_l_need_values(L, "clone", t);
   luc_l_check(L, st, luc__copies_tensor(ctx, &box->copies, t, &copy));
@@ -94,5 +94,5 @@ static const luaL_Reg functions[] = {
 
 void luc_l_open_clone(lua_State *L, luc_l_nn *nn) {
   luc_l_add_to_nn(L, nn, functions);
-  luc_l_make_plain_meta(L, nn->st, LUC_L_COPIES_META, "lucerna.copies", "__gc", copies_gc);
+  luc_l_make_gc_meta(L, nn->st, LUC_L_COPIES_META, "lucerna.copies", copies_gc);
 }

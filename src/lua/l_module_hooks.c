@@ -180,11 +180,14 @@ static int call_c_hook(lua_State *L) {
 
 /* ---- lists for the driver ---- */
 
-/* Pushes the function of a Lua hook. The module's own by id are at `functions`, the others next. */
-static void push_function(lua_State *L, const luc_module_hook *hook, int functions) {
-  if (lua_rawgeti(L, functions, (lua_Integer)hook->id) != LUA_TNIL) return;
+/* Where lists are made on the stack: the module, its functions by id, and those of all modules. */
+enum { SELF = 2, OWN, SHARED };
+
+/* Pushes the function of a Lua hook. */
+static void push_function(lua_State *L, const luc_module_hook *hook) {
+  if (lua_rawgeti(L, OWN, (lua_Integer)hook->id) != LUA_TNIL) return;
   lua_pop(L, 1);
-  lua_rawgeti(L, functions + 1, (lua_Integer)hook->id);
+  lua_rawgeti(L, SHARED, (lua_Integer)hook->id);
 }
 
 /* The next hook of one kind, in the lists as they are now: a finalizer may have made others. */
@@ -194,7 +197,7 @@ static luc_module_hook *next_hook(const luc_l_peer *peer, int kind, luc_hook_at 
 }
 
 /* Pushes the list of one kind, or false. */
-static void push_list(lua_State *L, const luc_l_peer *peer, int kind, int functions) {
+static void push_list(lua_State *L, const luc_l_peer *peer, int kind) {
   lua_Integer n = 0;
   luc_module_hook *hook;
   lua_newtable(L);
@@ -205,7 +208,7 @@ static void push_list(lua_State *L, const luc_l_peer *peer, int kind, int functi
       lua_pushinteger(L, (lua_Integer)hook->id);
       lua_pushcclosure(L, call_c_hook, 1);
     } else {
-      push_function(L, hook, functions);
+      push_function(L, hook);
     }
     lua_rawseti(L, -2, ++n);
     if (!always) continue;
@@ -219,9 +222,8 @@ static void push_list(lua_State *L, const luc_l_peer *peer, int kind, int functi
   lua_pushboolean(L, false);
 }
 
-/* Pushes what calls with backward hooks keep, or false: the peer, which is at `self`, at 0,
- * functions by id. */
-static void push_anchor(lua_State *L, const luc_l_peer *peer, int self, int functions) {
+/* Pushes what calls with backward hooks keep, or false: the peer at 0, functions by id. */
+static void push_anchor(lua_State *L, const luc_l_peer *peer) {
   bool any = false;
   luc_module_hook *hook;
   lua_newtable(L);
@@ -230,12 +232,12 @@ static void push_anchor(lua_State *L, const luc_l_peer *peer, int self, int func
       if (hook->removed) continue;
       any = true;
       if (!hook->host) continue;
-      push_function(L, hook, functions);
+      push_function(L, hook);
       lua_rawseti(L, -2, (lua_Integer)hook->id);
     }
   }
   if (any) {
-    lua_pushvalue(L, self);
+    lua_pushvalue(L, SELF);
     lua_rawseti(L, -2, 0);
     return;
   }
@@ -264,22 +266,22 @@ static void push_lone(lua_State *L) {
 
 /* __index of the table of all modules' lists: makes and keeps those of the module at 2. */
 static int make_lists(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 2, "hooks");
-  lua_settop(L, 2);
-  luc_l_push_hook_functions(L, peer->nn, 2, true);
+  luc_l_peer *peer = luc_l_checkpeer(L, SELF, "hooks");
+  lua_settop(L, SELF);
+  luc_l_push_hook_functions(L, peer->nn, SELF, true);
   lua_pushnil(L);
   luc_l_push_hook_functions(L, peer->nn, 4, true);
   lua_remove(L, 4);
   lua_createtable(L, 4, 0);
-  push_list(L, peer, LUC_HOOK_PRE, 3);
+  push_list(L, peer, LUC_HOOK_PRE);
   lua_rawseti(L, -2, 1);
-  push_list(L, peer, LUC_HOOK_FORWARD, 3);
+  push_list(L, peer, LUC_HOOK_FORWARD);
   lua_rawseti(L, -2, 2);
-  push_anchor(L, peer, 2, 3);
+  push_anchor(L, peer);
   lua_rawseti(L, -2, 3);
   push_lone(L);
   lua_rawseti(L, -2, 4);
-  lua_pushvalue(L, 2);
+  lua_pushvalue(L, SELF);
   lua_pushvalue(L, -2);
   lua_rawset(L, 1);
   return 1;

@@ -75,12 +75,13 @@ static int push_state(lua_State *L, state_box *box) {
   return 3;
 }
 
-/* Tensors that will be read from slots must be found as the objects they are. */
-static void know_tensors(lua_State *L, luc_l_state *st, int values) {
-  luaL_checktype(L, values, LUA_TTABLE);
-  lua_Integer n = (lua_Integer)lua_rawlen(L, values);
+/* Tensors that will be read from slots, values of the array at 3, must be found as the objects they
+ * are. */
+static void know_tensors(lua_State *L, luc_l_state *st) {
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, 3);
   for (lua_Integer i = 1; i <= n; i++) {
-    lua_rawgeti(L, values, i);
+    lua_rawgeti(L, 3, i);
     if (luc_l_totensor(L, -1)) luc_l_setpeer(L, st, lua_gettop(L));
     lua_pop(L, 1);
   }
@@ -176,7 +177,7 @@ static int load_state_dict(lua_State *L) {
   int flags =
       (lua_toboolean(L, 5) ? LUC_LOAD_STRICT : 0) | (lua_toboolean(L, 6) ? LUC_LOAD_ASSIGN : 0);
   lua_settop(L, 4);
-  if (flags & LUC_LOAD_ASSIGN) know_tensors(L, st, 3);
+  if (flags & LUC_LOAD_ASSIGN) know_tensors(L, st);
   state_box *box = new_state(L, st);
   luc_status status = luc_state_dict_new(st->ctx, &box->sd);
   if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 4);
@@ -241,7 +242,7 @@ static int load_own(lua_State *L) {
   const char *prefix = luaL_checkstring(L, 4);
   int version = (int)luaL_checkinteger(L, 5);
   bool assign = lua_toboolean(L, 6);
-  if (assign) know_tensors(L, st, 3);
+  if (assign) know_tensors(L, st);
   state_box *box = new_state(L, st);
   luc_status status = luc_state_dict_new(st->ctx, &box->sd);
   if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 0);

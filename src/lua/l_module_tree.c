@@ -1,6 +1,5 @@
 /* Methods of modules that act on trees: iterating, converting, finding by path. Declared by schemas
  * like operators; lua/lucerna/nn.lua puts them into nn.Module. */
-#include <stdio.h>
 #include <string.h>
 
 #include "l_module.h"

@@ -133,7 +133,7 @@ static void close_tape(tape *t) {
 }
 
 static int tape_close(lua_State *L) {
-  close_tape(luc_l_checkobject(L, 1, LUC_L_TAPE_META, sizeof(tape)));
+  close_tape(luc_l_checkself(L, LUC_L_TAPE_META, sizeof(tape)));
   return 0;
 }
 
@@ -197,7 +197,7 @@ static void push_call(lua_State *L, luc_l_state *st, const noted *call) {
 /* tape:take(): the calls since the last time, in the order of their ends: tables of id (as in
  * ops.def), name, depth, composite, bytes, begin and finish in seconds, args, results. */
 static int tape_take(lua_State *L) {
-  tape *t = luc_l_checkobject(L, 1, LUC_L_TAPE_META, sizeof *t);
+  tape *t = luc_l_checkself(L, LUC_L_TAPE_META, sizeof *t);
   if (t->closed) return luc_l_error(L, "take: expected an open tape");
   luc_context *ctx = luc_l_context(L, t->st);
   int n = t->n;

@@ -15,7 +15,7 @@ typedef struct open_file {
 } open_file;
 
 static int close_file(lua_State *L) {
-  open_file *box = luc_l_checkobject(L, 1, LUC_L_FILE_META, sizeof *box);
+  open_file *box = luc_l_checkself(L, LUC_L_FILE_META, sizeof *box);
   if (box->file && box->st->ctx) luc__safetensors_close(box->file);
   box->file = NULL;
   return 0;
@@ -60,7 +60,7 @@ static int open_safetensors(lua_State *L) {
 
 /* The file at 1, which must be open, and its tensor of the number at 2. */
 static const luc_safetensors_entry *check_entry(lua_State *L, open_file **out) {
-  *out = luc_l_checkobject(L, 1, LUC_L_FILE_META, sizeof **out);
+  *out = luc_l_checkself(L, LUC_L_FILE_META, sizeof **out);
   if (!(*out)->file) luc_l_error(L, "%s: the file is closed", who);
   luc_l_context(L, (*out)->st);
   lua_Integer number = luaL_checkinteger(L, 2);
@@ -218,6 +218,5 @@ void luc_l_open_safetensors(lua_State *L) {
                                        {"_st_slice", read_slice},      {"_st_save", save},
                                        {"_st_index", read_index},      {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
-  luc_l_make_plain_meta(L, luc_l_state_of(L), LUC_L_FILE_META, "lucerna.safetensors", "__gc",
-                        close_file);
+  luc_l_make_gc_meta(L, luc_l_state_of(L), LUC_L_FILE_META, "lucerna.safetensors", close_file);
 }

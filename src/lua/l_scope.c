@@ -46,12 +46,12 @@ static bool is_kept(lua_State *L, int kept) {
   return found;
 }
 
-/* The scope around is the running one again; pushes its table, or nil where there is none: then
- * that of the kept guard stays where it is. One that has grown is not kept: the collector looks
- * through it. */
-static void restore_outer(lua_State *L, luc_l_state *st, scope *s, int guard) {
+/* The scope around that at 1 is the running one again; pushes its table, or nil where there is
+ * none: then that of the kept guard stays where it is. One that has grown is not kept: the
+ * collector looks through it. */
+static void restore_outer(lua_State *L, luc_l_state *st, scope *s) {
   if (--st->scopes) {
-    lua_getiuservalue(L, guard, 2);
+    lua_getiuservalue(L, 1, 2);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
   } else {
@@ -63,17 +63,17 @@ static void restore_outer(lua_State *L, luc_l_state *st, scope *s, int guard) {
   s->done = true;
 }
 
-/* Releases the scope's tensors; those in the set at `kept` (0: none) go to the scope around. What
- * the core holds as well (parameters, gradients) is not the scope's to release. The table is empty
- * then. */
-static void leave(lua_State *L, int guard, int kept) {
+/* Releases the tensors of the scope at 1; those in the set at `kept` (0: none) go to the scope
+ * around. What the core holds as well (parameters, gradients) is not the scope's to release. The
+ * table is empty then. */
+static void leave(lua_State *L, int kept) {
   const uint8_t held = LUC_TF_HAS_PEER | LUC_TF_PARAMETER | LUC_TF_BUFFER;
-  scope *s = luc_l_userdata(L, guard, sizeof *s);
+  scope *s = luc_l_userdata(L, 1, sizeof *s);
   luc_l_state *st = s ? s->st : NULL;
   if (!st || s->done || !st->ctx) return;
   lua_Integer n = st->scope_count;
-  lua_getiuservalue(L, guard, 1);
-  restore_outer(L, st, s, guard);
+  lua_getiuservalue(L, 1, 1);
+  restore_outer(L, st, s);
   int outer = lua_gettop(L);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_rawgeti(L, outer - 1, i);
@@ -93,7 +93,7 @@ static void leave(lua_State *L, int guard, int kept) {
 
 static int scope_close(lua_State *L) {
   lua_settop(L, 1);
-  leave(L, 1, 0);
+  leave(L, 0);
   return 0;
 }
 
@@ -152,7 +152,7 @@ static int run_scope(lua_State *L) {
   luc_l_checkstack(L, 12);
   if (kept) lua_createtable(L, 0, nresults);
   for (int i = 2; i < kept; i++) keep(L, i, kept, 0);
-  leave(L, 1, kept);
+  leave(L, kept);
   lua_settop(L, nresults + 1);
   return nresults;
 }

@@ -43,7 +43,7 @@ static void restore_peer(lua_State *L, luc_l_nn *nn, int index) {
 
 /* __close */
 static int snapshot_close(lua_State *L) {
-  snapshot_box *box = luc_l_checkobject(L, 1, LUC_L_SNAPSHOT_META, sizeof *box);
+  snapshot_box *box = luc_l_checkself(L, LUC_L_SNAPSHOT_META, sizeof *box);
   luc_l_state *st = box->nn->st;
   if (!box->core || !st->ctx) return 0;
   lua_settop(L, 1);
@@ -128,7 +128,7 @@ static int snapshot(lua_State *L) {
 
 /* core.nn._keep(snapshot): what was changed since stays. */
 static int keep(lua_State *L) {
-  drop(luc_l_checkobject(L, 1, LUC_L_SNAPSHOT_META, sizeof(snapshot_box)));
+  drop(luc_l_checkself(L, LUC_L_SNAPSHOT_META, sizeof(snapshot_box)));
   return 0;
 }
 

@@ -375,11 +375,11 @@ void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
 }
 
-void luc_l_make_plain_meta(lua_State *L, luc_l_state *st, int key, const char *name,
-                           const char *event, lua_CFunction function) {
+void luc_l_make_gc_meta(lua_State *L, luc_l_state *st, int key, const char *name,
+                        lua_CFunction gc) {
   luc_l_make_meta(L, st, key, name);
-  lua_pushcfunction(L, function);
-  lua_setfield(L, -2, event);
+  lua_pushcfunction(L, gc);
+  lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
 }
 
@@ -393,21 +393,21 @@ void luc_l_make_guard_meta(lua_State *L, luc_l_state *st, int key, const char *n
   lua_pop(L, 1);
 }
 
-void *luc_l_checkobject(lua_State *L, int index, int key, size_t size) {
-  void *object = luc_l_userdata(L, index, size);
-  if (!object || !lua_getmetatable(L, index)) lua_pushnil(L);
+void *luc_l_checkself(lua_State *L, int key, size_t size) {
+  void *object = luc_l_userdata(L, 1, size);
+  if (!object || !lua_getmetatable(L, 1)) lua_pushnil(L);
   luc_l_get(L, luc_l_state_of(L), key);
   if (!lua_rawequal(L, -1, -2)) {
     lua_getfield(L, -1, "__name");
     const char *name = lua_tostring(L, -1);
-    luc_l_error(L, "expected a %s (got %s)", name, luc_l_given(L, index));
+    luc_l_error(L, "expected a %s (got %s)", name, luc_l_given(L, 1));
   }
   lua_pop(L, 2);
   return object;
 }
 
 void luc_l_open_tensor(lua_State *L, luc_l_state *st) {
-  luc_l_make_plain_meta(L, st, LUC_L_HOLD_META, "lucerna.hold", "__gc", hold_gc);
+  luc_l_make_gc_meta(L, st, LUC_L_HOLD_META, "lucerna.hold", hold_gc);
   luc_l_make_meta(L, st, LUC_L_TENSOR_META, "Tensor");
   lua_pushlightuserdata(L, st);
   luaL_setfuncs(L, tensor_meta, 1);

@@ -104,14 +104,13 @@ static inline bool luc_l_isnone(lua_State *L, luc_l_state *st, int index) {
 
 /* Pushes a new metatable with __name and __metatable, kept in the registry as LUC_L_… `key`. */
 void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name);
-/* Makes one whose only metamethod is `function`, called for `event`. */
-void luc_l_make_plain_meta(lua_State *L, luc_l_state *st, int key, const char *name,
-                           const char *event, lua_CFunction function);
+/* Makes one whose only metamethod is a finalizer. */
+void luc_l_make_gc_meta(lua_State *L, luc_l_state *st, int key, const char *name, lua_CFunction gc);
 /* Makes one of values that calling puts in force and closing ends. */
 void luc_l_make_guard_meta(lua_State *L, luc_l_state *st, int key, const char *name,
                            lua_CFunction enter, lua_CFunction leave);
-/* The userdata at a stack index if it has the metatable LUC_L_… `key`, or an error. */
-void *luc_l_checkobject(lua_State *L, int index, int key, size_t size);
+/* The userdata at 1 if it has the metatable LUC_L_… `key`, or an error. */
+void *luc_l_checkself(lua_State *L, int key, size_t size);
 
 /* Is it a userdata's memory that t sees, which lives only as long as the lua_State? */
 bool luc_l_is_leased(const luc_tensor *t);

@@ -221,11 +221,11 @@ static inline void luc__let_go(luc_context *ctx, int mark) {
 /* Is the gradient of parameter p (of item i of the list argument) wanted? */
 bool luc__needs(const luc_backward *b, int p);
 bool luc__needs_item(const luc_backward *b, int i);
-/* Shape (returns ndim) and dtype of that input, known even though its tensor was not saved; only
- * for inputs whose gradient is wanted. sizes has room for LUC_MAX_DIMS. */
+/* Shape (returns ndim) of that input, and the dtype of the first, known even though its tensor was
+ * not saved; only for inputs whose gradient is wanted. sizes has room for LUC_MAX_DIMS. */
 int luc__input_sizes(const luc_backward *b, int p, int64_t *sizes);
 int luc__item_sizes(const luc_backward *b, int i, int64_t *sizes);
-luc_dtype luc__input_dtype(const luc_backward *b, int p);
+luc_dtype luc__input_dtype(const luc_backward *b);
 /* May gout[0] be written to: nobody else will see it? */
 bool luc__gout_is_spare(const luc_backward *b);
 /* The gradient of an operator that ends in relu, by that of the one without. */

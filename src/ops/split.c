@@ -41,7 +41,7 @@ static luc_status joined(luc_context *ctx, const luc_backward *b, int n, int dim
   int64_t strides[LUC_MAX_DIMS], start = 0;
   const int64_t numel = luc__contiguous_strides(ndim, sizes, strides);
   luc_tensor *first = b->gout[0];
-  if (!first || luc__recording(ctx) || first->dtype != luc__input_dtype(b, 0)) return LUC_OK;
+  if (!first || luc__recording(ctx) || first->dtype != luc__input_dtype(b)) return LUC_OK;
   if (first->storage->nbytes != (size_t)numel * luc__dtype_size(first->dtype) ||
       atomic_load(&first->storage->refs) != n)
     return LUC_OK;
@@ -62,7 +62,7 @@ static luc_status join_parts(luc_context *ctx, luc_backward *b, luc_opid op, int
   luc_tensor **list = luc__alloc_zero(ctx, bytes);
   if (!list) return LUC_ERR_MEMORY;
   luc_status status = LUC_OK;
-  luc_dtype dtype = luc__input_dtype(b, 0);
+  luc_dtype dtype = luc__input_dtype(b);
   for (int i = 0; i < n && status == LUC_OK; i++) {
     if (lengths) sizes[dim] = lengths[i];
     if (b->gout[i]) {
