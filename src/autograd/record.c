@@ -38,9 +38,8 @@ static size_t extra_bytes(const luc_value *v) {
 
 /* As in PyTorch, where nobody would notice that such a tensor was written meanwhile. */
 static bool has_inference(const luc_value *v) {
-  luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
-  int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
-  for (int i = 0; i < n; i++)
+  luc_tensor *const *list;
+  for (int i = luc_as_tensors(v, &list) - 1; i >= 0; i--)
     if (list[i] && list[i]->flags & LUC_TF_INFERENCE) return true;
   return false;
 }

@@ -84,9 +84,10 @@ static bool visit_tensor(const luc_tensor *t, visit_fn visit, void *ud) {
 }
 
 static bool visit_value(const luc_value *v, visit_fn visit, void *ud) {
-  if (v->kind == LUC_TENSOR) return visit_tensor(v->as.tensor, visit, ud);
-  for (int i = 0; v->kind == LUC_TENSORS && i < v->n; i++)
-    if (!visit_tensor(v->as.tensors[i], visit, ud)) return false;
+  luc_tensor *const *list;
+  const int n = luc_as_tensors(v, &list);
+  for (int i = 0; i < n; i++)
+    if (!visit_tensor(list[i], visit, ud)) return false;
   return true;
 }
 
@@ -205,11 +206,10 @@ typedef void (*callback_fn)(lua_State *L, void *ud, const void *callback);
 static void each_packed(lua_State *L, const luc_node *node, callback_fn f, void *ud) {
   const void *packed;
   for (int p = 0; p < node->nslots; p++) {
-    const luc_value *v = &node->args[p];
-    if (v->kind == LUC_TENSOR && (packed = luc__saved_packed(v->as.tensor)) != NULL)
-      f(L, ud, packed);
-    for (int i = 0; v->kind == LUC_TENSORS && i < v->n; i++)
-      if ((packed = luc__saved_packed(v->as.tensors[i])) != NULL) f(L, ud, packed);
+    luc_tensor *const *list;
+    const int n = luc_as_tensors(&node->args[p], &list);
+    for (int i = 0; i < n; i++)
+      if ((packed = luc__saved_packed(list[i])) != NULL) f(L, ud, packed);
   }
   for (int r = 0; r < node->nresults; r++)
     if ((packed = luc__saved_packed(node->results[r])) != NULL) f(L, ud, packed);

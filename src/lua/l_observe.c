@@ -55,9 +55,9 @@ static luc_status keep_value(luc_context *ctx, const luc_value *from, luc_value 
 }
 
 static bool shares(const luc_tensor *t, const luc_value *v) {
-  if (v->kind == LUC_TENSOR) return v->as.tensor->storage == t->storage;
-  for (int i = 0; v->kind == LUC_TENSORS && i < v->n; i++)
-    if (v->as.tensors[i] && v->as.tensors[i]->storage == t->storage) return true;
+  luc_tensor *const *list;
+  for (int i = luc_as_tensors(v, &list) - 1; i >= 0; i--)
+    if (list[i] && list[i]->storage == t->storage) return true;
   return false;
 }
 
@@ -71,9 +71,9 @@ static int64_t fresh_bytes(const luc_value *args, int nargs, const luc_tensor *t
 static int64_t count_bytes(const luc_value *args, int nargs, const luc_value *out, int nresults) {
   int64_t bytes = 0;
   for (const luc_value *v = out; v < out + nresults; v++) {
-    if (v->kind == LUC_TENSOR) bytes += fresh_bytes(args, nargs, v->as.tensor);
-    for (int k = 0; v->kind == LUC_TENSORS && k < v->n; k++)
-      bytes += fresh_bytes(args, nargs, v->as.tensors[k]);
+    luc_tensor *const *list;
+    for (int k = luc_as_tensors(v, &list) - 1; k >= 0; k--)
+      bytes += fresh_bytes(args, nargs, list[k]);
   }
   return bytes;
 }

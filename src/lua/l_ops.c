@@ -206,9 +206,8 @@ static int call_inplace(lua_State *L, luc_l_state *st, const luc_l_row *row,
 /* Functions of the binding see a tensor's own data, which of a batched one are not all. */
 static void refuse_batched(lua_State *L, const luc_l_row *row, const luc_l_args *a) {
   for (int p = 0; p < row->sig.schema->nparams; p++) {
-    const luc_value *v = &a->v[p];
-    luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
-    int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
+    luc_tensor *const *list;
+    const int n = luc_as_tensors(&a->v[p], &list);
     for (int i = 0; i < n; i++)
       if (list[i]) luc_l_need_values(L, row->sig.who, list[i]);
   }

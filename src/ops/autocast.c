@@ -231,18 +231,12 @@ static luc_status cast(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_ten
   return convert(ctx, t, dtype, out);
 }
 
-/* Tensors of an argument: its one, or those of its list. */
-static int tensors_of(const luc_value *v, luc_tensor *const **list) {
-  *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
-  return v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
-}
-
 static luc_dtype target(const luc_context *ctx, luc_opid op, const luc_value *args, int n) {
   luc_tensor *const *list;
   if (policies[op] == FULL) return LUC_FLOAT32;
   if (policies[op] == WIDEST)
     for (int p = 0; p < n; p++)
-      for (int i = tensors_of(&args[p], &list) - 1; i >= 0; i--)
+      for (int i = luc_as_tensors(&args[p], &list) - 1; i >= 0; i--)
         if (list[i] && list[i]->dtype == LUC_FLOAT32) return LUC_FLOAT32;
   return ctx->autocast_dtype;
 }
@@ -250,7 +244,7 @@ static luc_dtype target(const luc_context *ctx, luc_opid op, const luc_value *ar
 static luc_status cast_value(luc_context *ctx, const luc_value *v, luc_dtype dtype,
                              luc_value *out) {
   luc_tensor *const *list;
-  int n = tensors_of(v, &list);
+  int n = luc_as_tensors(v, &list);
   *out = *v;
   if (v->kind == LUC_TENSOR) {
     *out = luc_v_none();

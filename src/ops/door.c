@@ -79,8 +79,8 @@ static bool takes(uint16_t flags, luc_dtype dtype) {
  * LUC_NUM_DTYPES. */
 static luc_dtype foreign_dtype(uint16_t flags, const luc_value *v) {
   if (v->kind == LUC_DTYPE && !takes(flags, (luc_dtype)v->as.i)) return (luc_dtype)v->as.i;
-  luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
-  int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
+  luc_tensor *const *list;
+  int n = luc_as_tensors(v, &list);
   for (int i = 0; i < n; i++)
     if (list[i] && !takes(flags, list[i]->dtype)) return list[i]->dtype;
   return LUC_NUM_DTYPES;
@@ -109,9 +109,8 @@ static luc_status check_initialized(luc_context *ctx, luc_opid op, const luc_val
   if (op >= LUC_OP_to_copy && op <= LUC_OP_cpu) return LUC_OK; /* neighbours in the table */
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   for (int p = 0; p < schema->nparams; p++) {
-    const luc_value *v = &args[p];
-    luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
-    int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
+    luc_tensor *const *list;
+    const int n = luc_as_tensors(&args[p], &list);
     for (int i = 0; i < n; i++)
       if (list[i] && luc_tensor_is_uninitialized(list[i]))
         return luc__fail_uninitialized(ctx, schema->name, list[i]);

@@ -46,6 +46,11 @@ static inline bool luc_is_none(const luc_value *v) {
 static inline luc_tensor *luc_as_tensor(const luc_value *v) {
   return v->kind == LUC_TENSOR ? v->as.tensor : NULL;
 }
+/* The tensors of either kind of argument, one or a list of them: how many, and *list. */
+static inline int luc_as_tensors(const luc_value *v, luc_tensor *const **list) {
+  *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
+  return v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
+}
 static inline luc_scalar luc_as_scalar(const luc_value *v) {
   if (v->kind == LUC_FLOAT) return (luc_scalar){LUC_SCALAR_FLOAT, {.f = v->as.f}};
   return (luc_scalar){v->kind == LUC_INT ? LUC_SCALAR_INT : LUC_SCALAR_BOOL, {.i = v->as.i}};

@@ -35,10 +35,8 @@ static uint64_t innermost(const luc_context *ctx, luc_opid op, const luc_value *
   uint32_t mask = luc__op_info(ctx, op)->tensor_params;
   for (int p = 0; mask; p++, mask >>= 1) {
     if (!(mask & 1)) continue;
-    const luc_value *v = &args[p];
-    luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
-    int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
-    for (int i = 0; i < n; i++)
+    luc_tensor *const *list;
+    for (int i = luc_as_tensors(&args[p], &list) - 1; i >= 0; i--)
       if (level_of(list[i]) > most) most = level_of(list[i]);
   }
   return most;
@@ -146,10 +144,8 @@ static void drop_results(luc_context *ctx, luc_vcall *c) {
 /* Does every result have the level's dimension? (Empty factors that nobody asked for have not.) */
 static bool well_made(const luc_vcall *c) {
   for (int r = 0; r < c->info->schema.nresults; r++) {
-    const luc_value *v = &c->out[r];
-    luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
-    int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
-    for (int i = 0; i < n; i++)
+    luc_tensor *const *list;
+    for (int i = luc_as_tensors(&c->out[r], &list) - 1; i >= 0; i--)
       if (list[i]->ndim == 0 || list[i]->sizes[0] != c->level->size) return false;
   }
   return true;
