@@ -253,6 +253,18 @@ function base.set_one(self, who, probs, logits)
   return self[name].shape
 end
 
+--- The __init of a class of total_count trials (without a default it must be given), of which probs
+-- or logits says how they end.
+function base.init_trials(self, who, default, ...)
+  local total_count, probs, logits, validate_args =
+    arguments(who, {"total_count", "probs", "logits", "validate_args"}, ...)
+  local name, value = base.one_of(who, probs, logits)
+  local count, given =
+    tools.broadcast(who, {"total_count", name}, total_count or default, value)
+  self.total_count, self[name], self._given = count:to(given.dtype), given, name
+  Distribution.__init(self, given.shape, {}, validate_args)
+end
+
 local function set(self, names, k, value, ...)
   self[names[k]] = value
   if k < #names then set(self, names, k + 1, ...) end

@@ -76,10 +76,7 @@ function Class.getters:variance()
 end
 
 function Class:_log_prob(value)
-  local logits, x = table.unpack(lucerna.broadcast_tensors {self.logits, value})
-  local cross = lucerna.nn.functional.binary_cross_entropy_with_logits(logits, x,
-    {reduction = "none"})
-  return log_norm(self) - cross
+  return log_norm(self) - tools.cross_entropy(self.logits, value)
 end
 
 function Class:_cdf(value)

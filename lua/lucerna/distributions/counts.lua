@@ -41,15 +41,7 @@ Binomial.arg_constraints = {"total_count", "probs", "logits",
 Binomial.has_enumerate_support = true
 base.probs_or_logits(Binomial, true)
 
-function Binomial:__init(...)
-  local total_count, probs, logits, validate_args =
-    arguments("Binomial", {"total_count", "probs", "logits", "validate_args"}, ...)
-  local name, value = base.one_of("Binomial", probs, logits)
-  local count, given =
-    tools.broadcast("Binomial", {"total_count", name}, total_count or 1, value)
-  self.total_count, self[name], self._given = count:to(given.dtype), given, name
-  Distribution.__init(self, given.shape, {}, validate_args)
-end
+function Binomial:__init(...) base.init_trials(self, "Binomial", 1, ...) end
 
 function Binomial.getters:support() return constraints.integer_interval(0, self.total_count) end
 function Binomial.getters:mean() return self.total_count * self.probs end
@@ -131,8 +123,7 @@ function Geometric:_log_prob(value)
 end
 
 function Geometric:entropy()
-  return lucerna.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs,
-    {reduction = "none"}) / self.probs
+  return tools.cross_entropy(self.logits, self.probs) / self.probs
 end
 
 return M

@@ -39,15 +39,8 @@ function Bernoulli:_sample(sample_shape)
   return lucerna.bernoulli(self.probs:expand(self:_extended_shape(sample_shape)))
 end
 
--- Minus the binary cross entropy, which is also the entropy where the value is the probability.
-local function cross_entropy(logits, value)
-  logits, value = table.unpack(lucerna.broadcast_tensors {logits, value})
-  return lucerna.nn.functional.binary_cross_entropy_with_logits(logits, value,
-    {reduction = "none"})
-end
-
-function Bernoulli:_log_prob(value) return -cross_entropy(self.logits, value) end
-function Bernoulli:entropy() return cross_entropy(self.logits, self.probs) end
+function Bernoulli:_log_prob(value) return -tools.cross_entropy(self.logits, value) end
+function Bernoulli:entropy() return tools.cross_entropy(self.logits, self.probs) end
 
 function Bernoulli:_enumerate(expand)
   return base.enumerated(self, lucerna.arange(2, tools.like(self[self._given])), expand)

@@ -177,15 +177,7 @@ NegativeBinomial.arg_constraints = {"total_count", "probs", "logits",
 NegativeBinomial.support = constraints.nonnegative_integer
 base.probs_or_logits(NegativeBinomial, true)
 
-function NegativeBinomial:__init(...)
-  local total_count, probs, logits, validate_args =
-    arguments("NegativeBinomial", {"total_count", "probs", "logits", "validate_args"}, ...)
-  local name, value = base.one_of("NegativeBinomial", probs, logits)
-  local count, given =
-    tools.broadcast("NegativeBinomial", {"total_count", name}, total_count, value)
-  self.total_count, self[name], self._given = count:to(given.dtype), given, name
-  Distribution.__init(self, given.shape, {}, validate_args)
-end
+function NegativeBinomial:__init(...) base.init_trials(self, "NegativeBinomial", nil, ...) end
 
 function NegativeBinomial.getters:mean() return self.total_count * self.logits:exp() end
 function NegativeBinomial.getters:variance() return self.mean / (-self.logits):sigmoid() end

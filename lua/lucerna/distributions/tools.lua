@@ -149,6 +149,14 @@ function tools.probs_to_logits(probs, is_binary)
   return clamped:log()
 end
 
+--- The binary cross entropy of values, of each by itself: minus the logarithm of their probability,
+-- and where a value is the probability, the entropy.
+function tools.cross_entropy(logits, value)
+  logits, value = table.unpack(lucerna.broadcast_tensors {logits, value})
+  return lucerna.nn.functional.binary_cross_entropy_with_logits(logits, value,
+    {reduction = "none"})
+end
+
 -- ---- text ----
 
 --- A value in one line: numbers and tensors without dimensions as Python's, others as printed.

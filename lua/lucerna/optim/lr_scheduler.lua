@@ -327,6 +327,7 @@ function WarmRestarts:step(epoch)
   self.last_epoch = floor(epoch)
   scheduler.write(self, self:get_lr())
 end
+
 -- ---- a scheduler that looks at the training ----
 
 --- ReduceLROnPlateau(optimizer, mode = "min" ("max"), factor = 0.1, patience = 10,
