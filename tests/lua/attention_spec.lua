@@ -172,27 +172,6 @@ local function make(case, seed)
   return run(case.make, {nn = nn, lucerna = lucerna, F = F})
 end
 
--- Every output weighs differently.
-local function total(outputs)
-  local loss = 0
-  for _, t in ipairs(outputs) do
-    local n = t:numel()
-    loss = loss + (t * (lucerna.arange(1, n + 1, {dtype = t.dtype}):reshape(t.shape) / n)):sum()
-  end
-  return loss
-end
-
-local function close_sums(want, t, label)
-  t = t:detach():double():reshape(-1)
-  local n = t:numel()
-  local weighted = (t * (lucerna.arange(1, n + 1, {dtype = lucerna.float64}) / n)):sum():item()
-  for i, got in ipairs {t:sum():item(), weighted} do
-    local near = got ~= got and want[i] ~= want[i]
-      or math.abs(want[i] - got) <= 5e-5 * math.max(1, math.abs(want[i]))
-    assert(near, ("%s: %.9g, want %.9g"):format(label, got, want[i]))
-  end
-end
-
 local recorded = parity.load "attention"
 
 describe("a module answers as PyTorch's:", function()
@@ -204,7 +183,7 @@ describe("a module answers as PyTorch's:", function()
       for name, t in pairs(m:state_dict()) do
         k = k + 1
         assert.are.same({case.state[k][1], case.state[k][2]}, {name, t.shape})
-        close_sums(case.state[k][3], t, name)
+        parity.close_sums(t, case.state[k][3], 5e-5, name)
       end
       assert.are.equal(#case.state, k)
       local a = {}
@@ -217,13 +196,17 @@ describe("a module answers as PyTorch's:", function()
       for j, want in ipairs(case.outputs) do
         parity.close(outputs[j], want, {atol = 5e-6, rtol = 5e-5}, "output " .. j)
       end
-      total(outputs):backward()
+      parity.total(outputs):backward()
       for j, want in pairs(case.input_grads) do
         parity.close(a[j].grad, want, {atol = 2e-5, rtol = 1e-4}, "gradient of input " .. j)
       end
       for name, p in m:named_parameters() do
         local want = case.grads[name]
-        if want then close_sums(want, p.grad, "gradient of " .. name) else assert.is_nil(p.grad) end
+        if want then
+          parity.close_sums(p.grad, want, 5e-5, "gradient of " .. name)
+        else
+          assert.is_nil(p.grad)
+        end
       end
     end) end
   end

@@ -28,24 +28,10 @@ local function build(value, how)
   return t
 end
 
-local function shape_text(shape)
-  return "[" .. table.concat(shape, ", ") .. "]"
-end
-
-local function close(a, b, tol)
-  if a ~= a or b ~= b then return a ~= a and b ~= b end
-  return a == b or math.abs(a - b) <= tol * (1 + math.abs(b))
-end
-
 local function check(what, got, want, tol)
   assert(got, what .. ": missing")
-  assert.equal(shape_text(want.shape), shape_text(got:size()), what .. ": shape")
-  local values = got:detach():reshape(-1):tolist()
-  for i, expected in ipairs(want.data) do
-    if not close(values[i], expected, tol) then
-      error(("%s: value %d is %s, expected %s"):format(what, i, values[i], expected), 0)
-    end
-  end
+  local expected = from_data(want, lucerna.float64)
+  parity.close(got, expected, {rtol = tol, atol = tol, dtype = false}, what)
 end
 
 local function all_zero(values)

@@ -141,6 +141,26 @@ function parity.agree(expected, actual, label, atol)
   parity.close(actual, expected, { atol = atol or 1e-6, rtol = 1e-5 }, label)
 end
 
+--- A number that a list of tensors makes: each element weighs differently in it.
+function parity.total(tensors)
+  local sum = 0
+  for _, t in ipairs(tensors) do
+    local n = t:numel()
+    sum = sum + (t * (lucerna.arange(1, n + 1, { dtype = t.dtype }):reshape(t.shape) / n)):sum()
+  end
+  return sum
+end
+
+--- Fails unless t has these recorded sums: of its elements, and of them weighed as total does.
+function parity.close_sums(t, want, tolerance, label)
+  t = t:detach():double():reshape(-1)
+  for i, got in ipairs { t:sum():item(), parity.total({ t }):item() } do
+    local near = got ~= got and want[i] ~= want[i]
+      or math.abs(want[i] - got) <= tolerance * math.max(1, math.abs(want[i]))
+    if not near then error(("%s: %.9g, want %.9g"):format(label, got, want[i]), 2) end
+  end
+end
+
 --- The layer of a recorded case, its parameters drawn from the seed that the record has.
 function parity.layer(case)
   lucerna.manual_seed(42)

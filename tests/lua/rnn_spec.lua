@@ -26,28 +26,6 @@ local function outputs_of(class, out, ...)
   return list
 end
 
-local function total(outputs)
-  local loss = 0
-  for _, t in ipairs(outputs) do
-    local n = t:numel()
-    local w = lucerna.arange(1, n + 1, {dtype = t.dtype}):reshape(t.shape) / n
-    loss = loss + (t * w):sum()
-  end
-  return loss
-end
-
-local function weighted(g)
-  g = g:double():reshape(-1)
-  local n = g:numel()
-  local w = lucerna.arange(1, n + 1, {dtype = lucerna.float64}) / n
-  return g:sum():item(), (g * w):sum():item()
-end
-
-local function close(want, got, label)
-  assert.is_true(math.abs(want - got) <= 2e-5 * math.max(1, math.abs(want)),
-    ("%s: %.9g, want %.9g"):format(label, got, want))
-end
-
 describe("recurrent layers under vmap", function()
   local func, none = lucerna.func, lucerna.none
   local function loss(net, x) return (net(x)):pow(2):sum() end
@@ -97,7 +75,7 @@ describe("few rows of many units", function()
       local inputs = {x}
       for p in net:parameters() do inputs[#inputs + 1] = p end
       local packed = rnn.pack_padded_sequence(x, lucerna.tensor {5, 3, 2})
-      local loss = total(outputs_of(class, net(packed)))
+      local loss = parity.total(outputs_of(class, net(packed)))
       local operators = {lucerna.autograd.grad(loss, inputs, {create_graph = true})}
       for i, g in ipairs {lucerna.autograd.grad(loss, inputs)} do
         parity.close(g, operators[i]:detach(), {atol = 1e-10}, "gradient " .. i)
@@ -131,16 +109,14 @@ describe("recurrent layers answer as PyTorch's do:", function()
       for k, want in ipairs(case.outputs) do
         parity.close(outputs[k], parity.tensor(want), nil, "output " .. k)
       end
-      total(outputs):backward()
+      parity.total(outputs):backward()
       for k, want in ipairs(case.grads) do
         parity.close(leaves[k].grad, parity.tensor(want), nil, "gradient " .. k)
       end
       local k = 0
       for name, p in m:named_parameters() do
         k = k + 1
-        local sum, mean = weighted(p.grad)
-        close(case.weights[k][1], sum, name)
-        close(case.weights[k][2], mean, name)
+        parity.close_sums(p.grad, case.weights[k], 2e-5, name)
       end
     end)
   end
