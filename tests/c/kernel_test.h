@@ -56,6 +56,11 @@ __attribute__((unused)) static kt_array kt_random(luc_dtype dtype, int64_t n) {
   return a;
 }
 
+/* What is wanted, before it is added up. */
+__attribute__((unused)) static void kt_fill(kt_array *a, double value) {
+  for (int64_t i = 0; i < a->n; i++) a->v[i] = value;
+}
+
 __attribute__((unused)) static void kt_free(kt_array *a) {
   free(a->p);
   free(a->v);

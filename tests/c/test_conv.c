@@ -37,13 +37,9 @@ static void add_products(const luc_conv *c, arrays *a, int64_t o, int64_t t, int
   }
 }
 
-static void fill(kt_array *a, double value) {
-  for (int64_t i = 0; i < a->n; i++) a->v[i] = value;
-}
-
 static void naive(const luc_conv *c, arrays *a) {
   int64_t pixels = luc__volume(c->out), taps = luc__volume(c->kernel), at;
-  fill(&a->dx, 0), fill(&a->dw, 0);
+  kt_fill(&a->dx, 0), kt_fill(&a->dw, 0);
   for (int64_t i = 0; i < a->y.n; i++) a->y.v[i] = a->bias.v[i / pixels % c->out_channels];
   for (int64_t o = 0; o < pixels; o++)
     for (int64_t t = 0; t < taps; t++)

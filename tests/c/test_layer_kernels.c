@@ -9,10 +9,6 @@
 #include "cpu/windows.h"
 #include "kernel_test.h"
 
-static void fill(kt_array *a, double value) {
-  for (int64_t i = 0; i < a->n; i++) a->v[i] = value;
-}
-
 /* ---- pooling ---- */
 
 /* Where output o's maximum is: the first of equals, the last NaN, as in PyTorch. */
@@ -41,7 +37,7 @@ static void check_max(luc_context *ctx, const luc_pool2d *p, bool odd_values) {
     x.v[i] = values[kt_int(0, 5)];
     kt_put(&x, i, x.v[i]);
   }
-  fill(&dx, 0);
+  kt_fill(&dx, 0);
   int64_t *want = malloc((size_t)y.n * sizeof *want + 1);
   for (int64_t i = 0; i < y.n; i++) {
     const double *plane = x.v + i / out * in;
@@ -75,7 +71,7 @@ static void check_avg(luc_context *ctx, const luc_pool2d *p) {
   int64_t in = p->in[0] * p->in[1], out = p->out[0] * p->out[1];
   kt_array x = kt_random(p->dtype, p->planes * in), y = kt_random(p->dtype, p->planes * out);
   kt_array dy = kt_random(p->dtype, y.n), dx = kt_random(p->dtype, x.n);
-  fill(&dx, 0);
+  kt_fill(&dx, 0);
   for (int64_t o = 0; o < y.n; o++) {
     int64_t begin[2], end[2], at[2] = {o % out / p->out[1], o % p->out[1]}, full = 1, inside = 1;
     for (int d = 0; d < 2; d++) {
@@ -155,7 +151,7 @@ static void adaptive(luc_context *ctx, luc_dtype dtype) {
     int64_t in = p.in[0] * p.in[1], out = p.out[0] * p.out[1];
     kt_array x = kt_random(dtype, p.planes * in), y = kt_random(dtype, p.planes * out);
     kt_array dy = kt_random(dtype, y.n), dx = kt_random(dtype, x.n);
-    fill(&dx, 0);
+    kt_fill(&dx, 0);
     for (int64_t o = 0; o < y.n; o++) {
       int64_t oy = o % out / p.out[1], ox = o % p.out[1];
       int64_t y0 = oy * p.in[0] / p.out[0], x0 = ox * p.in[1] / p.out[1];
@@ -271,7 +267,7 @@ static void nll(luc_context *ctx, luc_dtype dtype) {
       target[k] = kt_int(0, 5) || k == 0 ? kt_int(0, l.classes - 1) : -100;
     if (i % 4) l.weight = w.p;
     l.target = target;
-    fill(&dx, 0);
+    kt_fill(&dx, 0);
     for (int pass = 0; pass < 2; pass++) /* the total first */
       for (int64_t k = 0; k < count; k++) {
         if (target[k] < 0) {
@@ -347,7 +343,7 @@ static void check_layer_norm(luc_context *ctx, luc_dtype dtype, int64_t rows, in
   kt_array dw = kt_random(dtype, n), db = kt_random(dtype, n);
   kt_array mean = kt_random(dtype, rows), rstd = kt_random(dtype, rows);
   double *dxhat = malloc((size_t)x.n * sizeof *dxhat + 1);
-  fill(&dw, 0), fill(&db, 0);
+  kt_fill(&dw, 0), kt_fill(&db, 0);
   for (int64_t r = 0; r < rows; r++) {
     group g = {.first = r * n, .step = 1, .run = n, .count = n};
     measure(&g, &x, l.eps);
@@ -391,7 +387,7 @@ static void check_batch_norm(luc_context *ctx, luc_batch_norm b, bool affine) {
   kt_array db = kt_random(b.dtype, c), mean = kt_random(b.dtype, c), rstd = kt_random(b.dtype, c);
   kt_array rm = kt_random(b.dtype, c), rv = kt_random(b.dtype, c);
   double *dxhat = malloc((size_t)x.n * sizeof *dxhat + 1);
-  fill(&dw, 0), fill(&db, 0);
+  kt_fill(&dw, 0), kt_fill(&db, 0);
   for (int64_t k = 0; k < c; k++) {
     rv.v[k] = fabs(rv.v[k]) + 0.25, kt_put(&rv, k, rv.v[k]);
     group g = {
@@ -451,7 +447,7 @@ static void embeddings(luc_context *ctx, luc_dtype dtype) {
     kt_array dy = kt_random(dtype, n * dim), dt = kt_random(dtype, rows * dim);
     int64_t *at = malloc((size_t)n * sizeof *at + 1), counts[9] = {0};
     for (int64_t k = 0; k < n; k++) counts[at[k] = kt_int(0, rows - 1)]++;
-    fill(&dt, 0);
+    kt_fill(&dt, 0);
     for (int64_t k = 0; k < n * dim; k++) {
       int64_t row = at[k / dim];
       out.v[k] = table.v[row * dim + k % dim];
