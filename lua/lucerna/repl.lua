@@ -10,9 +10,9 @@ local repl = {}
 local function is_incomplete(message) return message:find("<eof>", -5, true) ~= nil end
 
 --- Compiles a chunk, an expression so that it returns what it is worth (not by a tail call, which
--- would have no line that errors could name). A `local` that begins the chunk is left
--- out, since it would be gone with the next line. Returns a function; or nil and the error; or nil,
--- the error and true when the text is only the beginning of a chunk.
+-- would have no line that errors could name). A `local` that begins the chunk is left out, since it
+-- would be gone with the next line. Returns a function; or nil and the error; or nil, the error and
+-- true when the text is only the beginning of a chunk.
 function repl.compile(text, env)
   local expression = text:match("^%s*=(.*)$") or text
   local f, cut = load("local _repl <close> = nil return " .. expression, "=stdin", "t", env)

@@ -37,9 +37,9 @@ typedef struct luc_l_nn {
   char override_bits; /* name of a method that others call -> its bit */
   char property_meta;
   char members_meta, registered_meta;
-  /* … and of every peer's table: hook functions by id (the registry has every
-   * module's under `hooks`); {before, after, anchor, plain} for the Lua driver; what
-   * core.nn._slots gives of the children; what core.nn._pairs walks; what keys() walks. */
+  /* … and of every peer's table: hook functions by id (the registry has every module's under
+   * `hooks`); {before, after, anchor, plain} for the Lua driver; what core.nn._slots gives of the
+   * children; what core.nn._pairs walks; what keys() walks. */
   char hooks, hook_lists, children, child_array, names;
 } luc_l_nn;
 

@@ -1,3 +1,4 @@
+/* What matmul.c, whose plans are of real numbers, asks for complex ones. */
 #ifndef LUC_MATMUL_COMPLEX_H
 #define LUC_MATMUL_COMPLEX_H
 

@@ -1,7 +1,7 @@
 /* Results: how run functions hand them over; and out=, tensors that a call writes instead of making
- * new ones. An operator marked LUC_F_OUT writes
- * its one result where it belongs (luc__out); for all others the results are made as ever, and then
- * copied. Nothing is written before everything that can fail has succeeded. */
+ * new ones. An operator marked LUC_F_OUT writes its one result where it belongs (luc__out); for all
+ * others the results are made as ever, and then copied. Nothing is written before everything that
+ * can fail has succeeded. */
 #include <string.h>
 
 #include "cpu/copy.h"

@@ -1,3 +1,4 @@
+/* Pairs that lie in memory already are read there; others are woven in a copy, where it pays. */
 #include "ops/pairs.h"
 
 #include <string.h>

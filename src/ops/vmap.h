@@ -1,8 +1,8 @@
 /* Mapping functions over a dimension of their tensors (lucerna.func.vmap). A level is one map that
  * is running; a batched tensor (luc__tensor_batched) hides a level's dimension. A call with batched
- * tensors is done on what they hide, with the dimension in front, by the rule that its
- * row names; whatever has no rule, or a rule cannot do, is done sample by sample and stacked.
- * Levels nest: a rule calls operators, which see the tensors of the levels further out. */
+ * tensors is done on what they hide, with the dimension in front, by the rule that its row names;
+ * whatever has no rule, or a rule cannot do, is done sample by sample and stacked. Levels nest: a
+ * rule calls operators, which see the tensors of the levels further out. */
 #ifndef LUC_VMAP_H
 #define LUC_VMAP_H
 

@@ -1,8 +1,8 @@
 -- What specs share: recorded PyTorch answers read from tests/parity/data, comparisons that say
 -- where and by how much two tensors differ, and gradient checks.
 -- A recorded tensor is {shape = {…}, dtype = "float32", data = {flat, row-major}}, the parts of a
--- complex number one after the other; with index =
--- true its values count from 0, as PyTorch's do, and are turned into ours.
+-- complex number one after the other; with index = true its values count from 0, as PyTorch's do,
+-- and are turned into ours.
 
 local lucerna = require "lucerna"
 local python = require "lucerna.python"

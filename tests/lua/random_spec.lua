@@ -1,5 +1,4 @@
--- Random numbers: PyTorch's for the same seed, exactly where it is uniform,
--- to 1e-6 where it is not.
+-- Random numbers: PyTorch's for the same seed, exactly where uniform, to 1e-6 where not.
 local lucerna = require "lucerna"
 local cases = require "cases"
 local parity = require "parity"

@@ -15,11 +15,10 @@ local ARGUMENTS = {"params", table.unpack(NAMES)}
 
 local module = {}
 
---- Muon: lr (1e-3), weight_decay (0.1), momentum (0.95), nesterov (true),
--- ns_coefficients ({3.4445, -4.775, 2.0315}), eps (1e-7), ns_steps (5),
--- adjust_lr_fn (none: "original", or "match_rms_adamw", "spectral_unclamped"). For matrices alone:
--- their momentum, a mean of gradients, is made orthogonal by ns_steps of Newton and Schulz's
--- iteration in bfloat16.
+--- Muon: lr (1e-3), weight_decay (0.1), momentum (0.95), nesterov (true), ns_coefficients ({3.4445,
+-- -4.775, 2.0315}), eps (1e-7), ns_steps (5), adjust_lr_fn (none: "original", or "match_rms_adamw",
+-- "spectral_unclamped"). For matrices alone: their momentum, a mean of gradients, is made
+-- orthogonal by ns_steps of Newton and Schulz's iteration in bfloat16.
 -- Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024.
 module.Muon = class("Muon", Optimizer)
 local Muon = module.Muon
