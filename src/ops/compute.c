@@ -89,6 +89,19 @@ luc_status luc__take_ints(luc_context *ctx, const char *name, const luc_value *v
   return LUC_OK;
 }
 
+luc_value luc__input_spatial(const luc_backward *b, int p, int spatial, int64_t *sizes) {
+  const int ndim = luc__input_sizes(b, p, sizes);
+  return luc_v_ints(sizes + ndim - spatial, spatial);
+}
+
+luc_status luc__grad_to_size(luc_context *ctx, luc_backward *b, luc_opid op, int n) {
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(b->gout[0]),
+                                    luc__input_spatial(b, 0, b->args[1].n, sizes)};
+  for (int i = 2; i < n; i++) args[i] = b->args[i];
+  return luc__op1(ctx, op, &b->gin[0], args, n);
+}
+
 luc_status luc__check_least(luc_context *ctx, const char *name, int n, const int64_t *values,
                             int64_t least) {
   char text[LUC_SHAPE_TEXT];

@@ -200,12 +200,6 @@ luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_va
 
 /* ---- their gradients ---- */
 
-/* The spatial sizes of an input, which need not have been saved, as a list argument. */
-static luc_value input_spatial(const luc_backward *b, int p, int64_t *sizes) {
-  int ndim = luc__input_sizes(b, p, sizes);
-  return luc_v_ints(sizes + 2, ndim - 2);
-}
-
 /* Input, weight and gradient are factors of one sum: each of the three operators gives the sum's
  * derivative by one of them from the two others, so their gradients are each other. */
 enum { X, W, G };
@@ -238,7 +232,7 @@ static luc_status grad_factors(luc_context *ctx, luc_backward *b, int factor0, i
   t[third] = b->gout[0];
   for (int p = 0; p < 2; p++) {
     if (!luc__needs(b, p)) continue;
-    luc_value size = input_spatial(b, p, sizes);
+    luc_value size = luc__input_spatial(b, p, t[third]->ndim - 2, sizes);
     luc_tensor *d = derivative(&f, p ? factor1 : factor0, t, size, &b->args[CONV_STRIDE]);
     luc__f_keep(&f, d, &b->gin[p]);
   }

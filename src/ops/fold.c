@@ -135,11 +135,10 @@ luc_status luc__run_col2im(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__grad_im2col(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, 0, sizes);
   const luc_value *a = b->args;
-  return luc__op1(
-      ctx, LUC_OP_col2im, &b->gin[0],
-      LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - 2, 2), a[1], a[2], a[3], a[4]));
+  return luc__op1(ctx, LUC_OP_col2im, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc__input_spatial(b, 0, 2, sizes), a[1], a[2],
+                           a[3], a[4]));
 }
 
 luc_status luc__grad_col2im(luc_context *ctx, luc_backward *b) {

@@ -1,8 +1,8 @@
 /* Pooling over the last one to three dimensions. The public rows check and complete their
- * arguments, then call rows that take any dimensions before the pooled ones: sliding
- * windows of one and two dimensions are here, others in windows.c. Average pooling and its gradient
- * are each other's gradients; a maximum's gradient is a scatter by position, whose own gradient is
- * a gather. */
+ * arguments, then call rows that take any dimensions before the pooled ones: sliding windows of one
+ * and two dimensions are here, others in windows.c. Average pooling and its gradient are each
+ * other's gradients; a maximum's gradient is a scatter by position, whose own gradient is a gather.
+ */
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/rows.h"
@@ -196,10 +196,9 @@ luc_status luc__grad_max_pool(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_max_pool_indices(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
+  const luc_value size = luc__input_spatial(b, 0, b->args[1].n, sizes);
   if (!b->gout[0]) return LUC_OK;
-  luc_tensor *dx =
-      scatter(&f, b->gout[0], b->results[1], luc_v_ints(sizes + ndim - spatial, spatial));
+  luc_tensor *dx = scatter(&f, b->gout[0], b->results[1], size);
   return luc__f_end(&f, dx, &b->gin[0]);
 }
 
@@ -234,27 +233,18 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
 
 luc_status luc__grad_avg_pool(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
   const luc_value *at = &b->args[1];
   return luc__op1(ctx, LUC_OP_avg_pool_backward, &b->gin[0],
                   LUC_ARGS(luc_v_tensor(b->gout[0]), at[0], at[1], at[2], at[3], at[4], at[5],
-                           luc_v_ints(sizes + ndim - spatial, spatial)));
+                           luc__input_spatial(b, 0, at[0].n, sizes)));
 }
 
 LUC_GRAD_BY(avg_pool_backward, luc__grad_call, LUC_OP_avg_pool, 7)
 
 /* ---- gradients of adaptive average pooling: (x, output_size), (grad, input_size) ---- */
 
-/* Each by the other, to the size that the first argument had. */
-static luc_status grad_adaptive(luc_context *ctx, luc_backward *b, luc_opid other) {
-  int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
-  return luc__op1(ctx, other, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial)));
-}
-
-LUC_GRAD_BY(adaptive_avg_pool, grad_adaptive, LUC_OP_adaptive_avg_pool_backward)
-LUC_GRAD_BY(adaptive_avg_pool_backward, grad_adaptive, LUC_OP_adaptive_avg_pool)
+LUC_GRAD_BY(adaptive_avg_pool, luc__grad_to_size, LUC_OP_adaptive_avg_pool_backward, 2)
+LUC_GRAD_BY(adaptive_avg_pool_backward, luc__grad_to_size, LUC_OP_adaptive_avg_pool, 2)
 
 /* ---- checks of the public rows ---- */
 

@@ -79,17 +79,8 @@ luc_status luc__run_resize_backward(luc_context *ctx, luc_value *args, luc_value
                     &args[2], true, out);
 }
 
-static luc_status other_way(luc_context *ctx, luc_backward *b, luc_opid op) {
-  int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
-  const luc_value *rest = &b->args[2];
-  return luc__op1(ctx, op, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial),
-                           rest[0], rest[1], rest[2]));
-}
-
-LUC_GRAD_BY(resize, other_way, LUC_OP_resize_backward)
-LUC_GRAD_BY(resize_backward, other_way, LUC_OP_resize)
+LUC_GRAD_BY(resize, luc__grad_to_size, LUC_OP_resize_backward, 5)
+LUC_GRAD_BY(resize_backward, luc__grad_to_size, LUC_OP_resize, 5)
 
 /* ---- interpolate ---- */
 
