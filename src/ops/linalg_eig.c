@@ -22,9 +22,7 @@ static luc_status eig(luc_context *ctx, luc_tensor *input, luc_tensor **values,
 luc_status luc__run_linalg_eig(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *values, *vectors;
   LUC_TRY(eig(ctx, args[0].as.tensor, &values, &vectors));
-  out[0] = luc_v_tensor(luc__retain(values));
-  out[1] = luc_v_tensor(luc__retain(vectors));
-  return LUC_OK;
+  return luc__results(out, 2, (luc_tensor *[]){values, vectors});
 }
 
 /* What turns of V pass on: (V^H gV - V^H V diag(Re V^H gV)) / conj(l[j] - l[i]), the diagonal

@@ -24,10 +24,7 @@ static luc_status factor(luc_context *ctx, luc_tensor *a, factored *f) {
 
 /* The factors as results; info where it is wanted. */
 static luc_status give(const factored *f, bool with_info, luc_value *out) {
-  out[0] = luc_v_tensor(luc__retain(f->lu));
-  out[1] = luc_v_tensor(luc__retain(f->pivots));
-  if (with_info) out[2] = luc_v_tensor(luc__retain(f->info));
-  return LUC_OK;
+  return luc__results(out, with_info ? 3 : 2, (luc_tensor *[]){f->lu, f->pivots, f->info});
 }
 
 static luc_status run_lu(luc_context *ctx, luc_value *args, bool check, bool with_info,
@@ -322,9 +319,7 @@ luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_linalg_slogdet(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *sign, *size;
   LUC_TRY(determinants(ctx, args[0].as.tensor, &sign, &size));
-  out[0] = luc_v_tensor(luc__retain(sign));
-  out[1] = luc_v_tensor(luc__retain(size));
-  return LUC_OK;
+  return luc__results(out, 2, (luc_tensor *[]){sign, size});
 }
 
 /* (g - i Im(conj(gsign) sign)) A^-H: a complex sign is e^(i angle), which the matrix moves, too. */

@@ -25,9 +25,7 @@ static luc_status qr(luc_context *ctx, luc_tensor *input, int mode, luc_value *o
   int64_t wide = mode == COMPLETE || s.m < s.n ? s.m : s.n;
   LUC_TRY(new_factors(ctx, a, wide, mode != ONLY_R, &q, &r));
   LUC_TRY(luc__qr(ctx, s, mode == COMPLETE, a->data, mode == ONLY_R ? NULL : q->data, r->data));
-  out[0] = luc_v_tensor(luc__retain(q));
-  out[1] = luc_v_tensor(luc__retain(r));
-  return LUC_OK;
+  return luc__results(out, 2, (luc_tensor *[]){q, r});
 }
 
 /* linalg.qr(A, mode) */
@@ -136,9 +134,7 @@ luc_status luc__run_geqrf(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__scratch(ctx, dtype, a->ndim, a->sizes, &reflectors));
   LUC_TRY(luc__batch_scratch(ctx, a, dtype, 1, &k, &tau));
   LUC_TRY(luc__geqrf(ctx, s, a->data, reflectors->data, tau->data));
-  out[0] = luc_v_tensor(luc__retain(reflectors));
-  out[1] = luc_v_tensor(luc__retain(tau));
-  return LUC_OK;
+  return luc__results(out, 2, (luc_tensor *[]){reflectors, tau});
 }
 
 /* All reflections at once, which leaves no gradient. */

@@ -28,9 +28,7 @@ static luc_status invert(luc_context *ctx, luc_tensor *a, bool check, luc_value 
   LUC_TRY(luc__inverse(ctx, luc__matrices(inverse), inverse->data, (int32_t *)info->data));
   if (check) LUC_TRY(luc__check_info(ctx, info, LUC_LA_INVERSE));
   spoil(inverse, info);
-  out[0] = luc_v_tensor(luc__retain(inverse));
-  out[1] = luc_v_tensor(luc__retain(info));
-  return LUC_OK;
+  return luc__results(out, 2, (luc_tensor *[]){inverse, info});
 }
 
 luc_status luc__run_linalg_inv_ex(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -66,9 +64,7 @@ luc_status luc__run_solve_system(luc_context *ctx, luc_value *args, luc_value *o
   LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &pivots));
   LUC_TRY(luc__solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data, lu->data,
                      (int32_t *)pivots->data, (int32_t *)info->data));
-  luc_tensor *all[] = {x, info, lu, pivots};
-  for (int i = 0; i < 4; i++) out[i] = luc_v_tensor(luc__retain(all[i]));
-  return LUC_OK;
+  return luc__results(out, 4, (luc_tensor *[]){x, info, lu, pivots});
 }
 
 /* A^-H g, by the factors that are there where the result need not be differentiated. */
@@ -237,9 +233,7 @@ static luc_status cholesky(luc_context *ctx, luc_tensor *input, bool upper, bool
   if (check) LUC_TRY(luc__check_info(ctx, info, LUC_LA_CHOLESKY));
   both[0] = luc_v_tensor(l);
   if (upper) LUC_TRY(luc__held(ctx, luc__op1(ctx, LUC_OP_transpose, &l, both, 3), &l));
-  out[0] = luc_v_tensor(luc__retain(l));
-  out[1] = luc_v_tensor(luc__retain(info));
-  return LUC_OK;
+  return luc__results(out, 2, (luc_tensor *[]){l, info});
 }
 
 luc_status luc__run_linalg_cholesky_ex(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -30,9 +30,7 @@ static luc_status eigh(luc_context *ctx, luc_value *args, bool only_values, luc_
 luc_status luc__run_linalg_eigh(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *values, *vectors;
   LUC_TRY(eigh(ctx, args, false, &values, &vectors));
-  out[0] = luc_v_tensor(luc__retain(values));
-  out[1] = luc_v_tensor(luc__retain(vectors));
-  return LUC_OK;
+  return luc__results(out, 2, (luc_tensor *[]){values, vectors});
 }
 
 /* x[j] - x[i] with ones on the diagonal, to divide by. */
@@ -125,8 +123,7 @@ static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vecto
 luc_status luc__run_linalg_svd(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *parts[3];
   LUC_TRY(svd(ctx, args[0].as.tensor, args[1].as.i != 0, true, parts));
-  for (int i = 0; i < 3; i++) out[i] = luc_v_tensor(luc__retain(parts[i]));
-  return LUC_OK;
+  return luc__results(out, 3, parts);
 }
 
 /* X - X^H */
@@ -428,11 +425,10 @@ luc_status luc__run_least_squares(luc_context *ctx, luc_value *args, luc_value *
     LUC_TRY(luc__lstsq(ctx, s, k, luc_as_double(&args[2]), a->data, b->data, values->data,
                        (int64_t *)rank->data, (int32_t *)info->data));
   LUC_TRY(luc__check_info(ctx, info, LUC_LA_SINGULAR));
+  LUC_TRY(luc__results(out + 1, 2, (luc_tensor *[]){rank, values}));
   luc_formula f = luc__formula(ctx);
   x = luc__f1(&f, LUC_OP_clone, luc__f_narrow(&f, b, -2, 0, s.n));
   if (least == 0) x = luc__f1(&f, LUC_OP_zeros_like, x);
-  out[1] = luc_v_tensor(luc__retain(rank));
-  out[2] = luc_v_tensor(luc__retain(values));
   return luc__f_result(&f, x, out);
 }
 

@@ -91,8 +91,7 @@ luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_val
     LUC_TRY(store_running(ctx, luc_as_tensor(&args[3]), t[RUNNING_MEAN]));
     LUC_TRY(store_running(ctx, luc_as_tensor(&args[4]), t[RUNNING_VAR]));
   }
-  out[1] = luc_v_tensor(luc__retain(t[MEAN]));
-  out[2] = luc_v_tensor(luc__retain(t[RSTD]));
+  LUC_TRY(luc__results(out + 1, 2, &t[MEAN]));
   return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 
@@ -341,8 +340,7 @@ static luc_status run_rows(luc_context *ctx, luc_layer_norm *l, luc_value *args,
   if (t[X]->numel > 0)
     LUC_TRY(luc__layer_norm(ctx, l, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
                             t[Y]->data, t[MEAN]->data, t[RSTD]->data));
-  out[1] = luc_v_tensor(luc__retain(t[MEAN]));
-  out[2] = luc_v_tensor(luc__retain(t[RSTD]));
+  LUC_TRY(luc__results(out + 1, 2, &t[MEAN]));
   return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 

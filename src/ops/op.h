@@ -206,7 +206,9 @@ luc_status luc__as_dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_t
 /* A computed tensor goes to a result slot as `dtype`: itself where it can, else converted, or
  * copied into the preset tensor. */
 luc_status luc__result(luc_context *ctx, luc_value *out, luc_dtype dtype, luc_tensor *computed);
-/* The same of a tensor that is the caller's own (*computed is NULL then, also on failure). */
+/* Computed tensors that are of their results' dtypes, n of them, go to as many slots. */
+luc_status luc__results(luc_value *out, int n, luc_tensor *const *computed);
+/* luc__result of a tensor that is the caller's own (*computed is NULL then, also on failure). */
 luc_status luc__deliver(luc_context *ctx, luc_value *out, luc_dtype dtype, luc_tensor **computed);
 /* Passes status on; when it is LUC_OK r (taken over in any case) becomes the result. */
 luc_status luc__give(luc_context *ctx, luc_status status, luc_value *out, luc_tensor *r);

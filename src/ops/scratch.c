@@ -62,6 +62,11 @@ luc_status luc__result(luc_context *ctx, luc_value *out, luc_dtype dtype, luc_te
   return luc__copy(ctx, result, computed);
 }
 
+luc_status luc__results(luc_value *out, int n, luc_tensor *const *computed) {
+  for (int i = 0; i < n; i++) out[i] = luc_v_tensor(luc__retain(computed[i]));
+  return LUC_OK;
+}
+
 void luc__release_held(luc_context *ctx, int mark) {
   while (ctx->num_held > mark) luc_tensor_release(ctx, ctx->held[--ctx->num_held]);
 }
