@@ -5,6 +5,7 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
+local json_text = require "lucerna.json_text"
 local scoped = require "lucerna.scoped"
 
 local profiler = {}
@@ -203,10 +204,6 @@ end
 
 -- ---- traces ----
 
-local function quoted(text)
-  return '"' .. text:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
-end
-
 --- prof:chrome_trace(): the events as JSON in the format of Chrome's trace viewer and Perfetto.
 function Profile:chrome_trace()
   check_self("chrome_trace", self)
@@ -214,8 +211,8 @@ function Profile:chrome_trace()
   local zero = events[1] and events[1].begin or 0
   for i, e in ipairs(events) do
     lines[i] = ('{"ph":"X","cat":"%s","name":%s,"pid":1,"tid":1,"ts":%.3f,"dur":%.3f,'
-      .. '"args":{"bytes":%d}}'):format(e.region and "user_annotation" or "cpu_op", quoted(e.name),
-      (e.begin - zero) * 1e6, (e.finish - e.begin) * 1e6, e.bytes)
+      .. '"args":{"bytes":%d}}'):format(e.region and "user_annotation" or "cpu_op",
+      json_text(e.name), (e.begin - zero) * 1e6, (e.finish - e.begin) * 1e6, e.bytes)
   end
   return '{"displayTimeUnit":"ms","traceEvents":[\n' .. table.concat(lines, ",\n") .. "\n]}\n"
 end

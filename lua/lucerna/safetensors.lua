@@ -6,6 +6,7 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local files = require "lucerna.files"
+local json_text = require "lucerna.json_text"
 local ordered = require "lucerna.nn.ordered"
 
 local safetensors = {}
@@ -272,10 +273,6 @@ end
 
 -- ---- models in several files ----
 
-local function escape(text)
-  return '"' .. text:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
-end
-
 -- Tensors in the order of names, dealt to files of at most so many bytes.
 local function deal(tensors, most)
   local names, shards, size, total = {}, {}, 0, 0
@@ -309,7 +306,7 @@ end
 local function index_text(names, file_of, total)
   local lines = {}
   for k, name in ipairs(names) do
-    lines[k] = ('    %s: "%s"'):format(escape(name), file_of[name])
+    lines[k] = ('    %s: "%s"'):format(json_text(name), file_of[name])
   end
   local text = '{\n  "metadata": {\n    "total_size": %d\n  },\n  "weight_map": {\n%s\n  }\n}\n'
   return text:format(total, table.concat(lines, ",\n"))
