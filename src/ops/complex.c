@@ -172,12 +172,6 @@ luc_status luc__run_conj_physical(luc_context *ctx, luc_value *args, luc_value *
 
 LUC_GRAD_BY(conj, luc__grad_call, LUC_OP_conj, 1)
 
-luc_status luc__run_resolve_conj(luc_context *ctx, luc_value *args, luc_value *out) {
-  (void)ctx;
-  *out = luc_v_tensor(luc__retain(args[0].as.tensor));
-  return LUC_OK;
-}
-
 luc_status luc__run_adjoint(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *turned = luc__f1(&f, LUC_OP_mT, args[0].as.tensor);

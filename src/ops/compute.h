@@ -70,8 +70,8 @@ luc_status luc__take_ints(luc_context *ctx, const char *name, const luc_value *v
 /* The last `spatial` sizes of input p, which need not have been saved, as a list argument; `sizes`
  * has room for LUC_MAX_DIMS. */
 luc_value luc__input_spatial(const luc_backward *b, int p, int spatial, int64_t *sizes);
-/* The gradient of a row (t, size, …), linear in t: op takes the result's gradient, the spatial sizes
- * that t had, and the row's own arguments 2 to n - 1. */
+/* The gradient of a row (t, size, …) that is linear in t: op takes the result's gradient, the
+ * spatial sizes that t had, and the row's own arguments 2 to n - 1. */
 luc_status luc__grad_to_size(luc_context *ctx, luc_backward *b, luc_opid op, int n);
 /* Refuses entries below `least`: "stride must be at least 1 (got [0, 1])". */
 luc_status luc__check_least(luc_context *ctx, const char *name, int n, const int64_t *values,

@@ -68,7 +68,8 @@ luc_status luc__run_to_named(luc_context *ctx, luc_value *args, luc_value *out) 
   return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.i, false, out);
 }
 
-luc_status luc__run_cpu(luc_context *ctx, luc_value *args, luc_value *out) {
+/* For all that have nothing to do here. */
+luc_status luc__run_itself(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)ctx;
   *out = luc_v_tensor(luc__retain(args[0].as.tensor));
   return LUC_OK;

@@ -9,12 +9,14 @@ static luc_status accumulate(luc_context *ctx, luc_rd op, luc_value *args, luc_v
   luc_tensor *t = args[0].as.tensor;
   luc_dtype dtype = luc__sum_dtype(t, &args[3]);
   luc_dims dims;
+  if (op == LUC_RD_nansum && !luc__dtype_is_float(dtype)) op = LUC_RD_sum; /* there is no NaN */
   LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
   return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, false, out);
 }
 
 LUC_RUN_BY(sum, accumulate, LUC_RD_sum)
 LUC_RUN_BY(prod, accumulate, LUC_RD_prod)
+LUC_RUN_BY(nansum, accumulate, LUC_RD_nansum)
 
 luc_status luc__grad_sum(luc_context *ctx, luc_backward *b) {
   return luc__unreduce_full(ctx, b, b->gout[0], &b->args[1], b->args[2].as.i, &b->gin[0]);
@@ -120,15 +122,6 @@ luc_status luc__run_count_nonzero(luc_context *ctx, luc_value *args, luc_value *
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, t, &args[1], false, &dims));
   return luc__reduce_to(ctx, LUC_RD_count, t, &dims, t->dtype, LUC_INT64, 1, false, out);
-}
-
-luc_status luc__run_nansum(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor;
-  luc_dtype dtype = luc__sum_dtype(t, &args[3]);
-  luc_rd op = luc__dtype_is_float(dtype) ? LUC_RD_nansum : LUC_RD_sum;
-  luc_dims dims;
-  LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
-  return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, false, out);
 }
 
 luc_status luc__grad_nansum(luc_context *ctx, luc_backward *b) {

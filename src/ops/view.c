@@ -187,9 +187,6 @@ static luc_status expand_to(luc_context *ctx, luc_tensor *t, int n, const int64_
 luc_status luc__run_expand(luc_context *ctx, luc_value *args, luc_value *out) {
   return expand_to(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
 }
-luc_status luc__run_broadcast_to(luc_context *ctx, luc_value *args, luc_value *out) {
-  return expand_to(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
-}
 luc_status luc__run_expand_as(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *other = args[1].as.tensor;
   return expand_to(ctx, args[0].as.tensor, other->ndim, other->sizes, out);

@@ -236,13 +236,7 @@ static void rows_free(luc_context *ctx, rows *r) {
   if (r->t) luc__free(ctx, r->t, (size_t)(r->n * r->size + 1) * sizeof *r->t);
 }
 
-static luc_status fail_dynamic(luc_context *ctx, const luc_vcall *c) {
-  return luc__fail(ctx, LUC_ERR_STATE,
-                   "%s: vmap: We do not support batching operators that can output dynamic shape",
-                   c->info->schema.name);
-}
-
-static luc_status keep_results(luc_context *ctx, const luc_vcall *c, luc_value *results, int64_t i,
+static luc_status keep_results(luc_context *ctx, luc_vcall *c, luc_value *results, int64_t i,
                                rows *r) {
   bool list = results->kind == LUC_TENSORS;
   int64_t n = list ? results->n : c->info->schema.nresults;
@@ -252,11 +246,12 @@ static luc_status keep_results(luc_context *ctx, const luc_vcall *c, luc_value *
     r->t = luc__alloc_zero(ctx, (size_t)(n * r->size + 1) * sizeof *r->t);
     if (!r->t) return LUC_ERR_MEMORY;
   }
-  if (r->n != n) return fail_dynamic(ctx, c);
+  if (r->n != n) return luc__vmap_dynamic(ctx, c);
   for (int64_t k = 0; k < n; k++) {
     luc_tensor *t = list ? results->as.tensors[k] : luc_as_tensor(&results[k]);
     luc_tensor *first = r->t[k * r->size];
-    if (i > 0 && (!t != !first || (t && !luc__same_sizes(t, first)))) return fail_dynamic(ctx, c);
+    if (i > 0 && (!t != !first || (t && !luc__same_sizes(t, first))))
+      return luc__vmap_dynamic(ctx, c);
     r->t[k * r->size + i] = t ? luc__retain(t) : NULL;
   }
   return LUC_OK;
