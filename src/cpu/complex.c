@@ -220,7 +220,8 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   luc_cursor c;
   bool whole = true;
   /* what is scattered should meet what was read in the first-level cache */
-  const int64_t most = is_run(nest, 0, j->size[0], run, 1) ? CHUNK : 4 * CHUNK / j->size[0];
+  const bool scatters = !is_run(nest, 0, j->size[0], run, 1);
+  const int64_t most = scatters ? luc__min64(CHUNK, 4 * CHUNK / j->size[0]) : CHUNK;
   for (int i = 0; i < nest->count; i++) {
     whole &= is_run(nest, i, j->size[i], run, 1);
     chunks.repeated[i] = NULL;

@@ -211,6 +211,18 @@ describe("kernels in vectors", function()
       end
     end
   end)
+  it("are compared into places with gaps", function()
+    for _, dtype in ipairs { c64, c128 } do
+      local x = lucerna.arange(1.0, 12289):to(dtype):as_strided({ 3, 2048 }, { 4096, 2 })
+      local y = x:clone()
+      y[2] = -1
+      local places = lucerna.zeros(3, 4096, 2):bool()
+      local out = places:narrow(2, 1, 2048):select(3, 1)
+      lucerna.eq(x, y, { out = out })
+      assert.same({ 2048, 0, 2048 }, out:sum(2):tolist())
+      assert.equal(4096, places:sum():item())
+    end
+  end)
   it("keep the digits of numbers of any size", function()
     local z = extremes()
     local function check(name, near, far)
