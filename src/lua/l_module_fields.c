@@ -167,9 +167,10 @@ static bool push_argument(lua_State *L, luc_l_peer *peer) {
 }
 
 /* Pushes the list that the light userdata at 4 stands for, if it does and is no field. */
-static bool push_list(lua_State *L, const luc_l_peer *peer) {
+static bool push_list(lua_State *L, const luc_l_peer *peer, bool alive) {
   const luc_value *at = lua_touserdata(L, 4);
   uint32_t rest = peer->kept;
+  if (rest && !alive) return luc_l_error(L, "nn: module was collected");
   while (rest && at != &peer->m->config[__builtin_ctz(rest)]) rest &= rest - 1;
   if (rest) push_value_of(L, peer->m, __builtin_ctz(rest));
   return rest != 0;
@@ -254,7 +255,7 @@ int luc_l_module_index(lua_State *L) {
     return read_released(L, peer);
   }
   bool alive = peer->m && peer->nn->st->ctx;
-  if (type == LUA_TLIGHTUSERDATA && alive && push_list(L, peer)) return 1;
+  if (type == LUA_TLIGHTUSERDATA && push_list(L, peer, alive)) return 1;
   if (type != LUA_TNIL) return 1;
   if (alive && lua_topointer(L, 2) == peer->nn->training_at) {
     lua_pushboolean(L, peer->m->training);

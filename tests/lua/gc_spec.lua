@@ -154,6 +154,21 @@ describe("finalizers", function()
     collectgarbage()
     assert.equal(3.0, sum)
   end)
+
+  it("are told that a module went before them", function()
+    local said
+    do
+      local last = setmetatable({}, {
+        __gc = function(t) said = { pcall(function() return t.conv.stride end) } end
+      })
+      last.conv = lucerna.nn.Conv2d(1, 2, 3)
+      assert.same({ 1, 1 }, last.conv.stride)
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.is_false(said[1])
+    assert.matches("module was collected", said[2])
+  end)
 end)
 
 describe("a call that returns its argument", function()
