@@ -36,15 +36,32 @@ static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   }
 }
 
+/* Pushes what the table on top keeps under the key, or, and nothing, a mark that it is made. */
+static bool push_kept(lua_State *L, const void *key) {
+  if (lua_rawgetp(L, -1, key) == LUA_TTABLE) return true;
+  lua_pop(L, 1);
+  lua_pushboolean(L, true);
+  lua_rawsetp(L, -2, key);
+  return false;
+}
+
+/* The list on top is kept in the table below, unless entries changed while it was made, by a
+ * finalizer, and the mark with them. */
+static void keep(lua_State *L, const void *key) {
+  if (lua_rawgetp(L, -2, key) == LUA_TBOOLEAN) {
+    lua_pushvalue(L, -2);
+    lua_rawsetp(L, -4, key);
+  }
+  lua_pop(L, 1);
+}
+
 /* Pushes that of the children of the peer at `index`: kept until they change, not to be written to.
  */
 static void push_children(lua_State *L, const luc_l_peer *peer, int index) {
   lua_getiuservalue(L, index, 1);
-  if (lua_rawgetp(L, -1, &peer->nn->children) == LUA_TNIL) {
-    lua_pop(L, 1);
+  if (!push_kept(L, &peer->nn->children)) {
     push_slots(L, peer, LUC_SLOT_CHILD);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, -3, &peer->nn->children);
+    keep(L, &peer->nn->children);
   }
   lua_replace(L, -2);
 }
@@ -69,10 +86,9 @@ static int slots_of(lua_State *L) {
 /* Pushes an array of them without names, empty slots nil; kept likewise. */
 static void push_modules(lua_State *L, const luc_l_peer *peer) {
   lua_getiuservalue(L, 1, 1);
-  if (lua_rawgetp(L, -1, &peer->nn->child_array) == LUA_TNIL) {
+  if (!push_kept(L, &peer->nn->child_array)) {
     const luc_map *map = &peer->m->slots[LUC_SLOT_CHILD];
     luc_map_entry *e;
-    lua_pop(L, 1);
     lua_createtable(L, (int)map->count, 0); /* all in its array part, which is walked in order */
     int list = lua_gettop(L);
     lua_Integer n = 0;
@@ -80,8 +96,7 @@ static void push_modules(lua_State *L, const luc_l_peer *peer) {
       luc_l_pushmodule(L, peer->nn, e->value);
       lua_rawseti(L, list, ++n);
     }
-    lua_pushvalue(L, list);
-    lua_rawsetp(L, list - 1, &peer->nn->child_array);
+    keep(L, &peer->nn->child_array);
   }
   lua_replace(L, -2);
 }
@@ -146,15 +161,13 @@ static void push_names(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   lua_Integer n = 0;
   lua_getiuservalue(L, 1, 1);
   bool kept = map == luc__entries(peer->m);
-  if (kept && lua_rawgetp(L, -1, &peer->nn->names) != LUA_TNIL) return;
+  if (kept && push_kept(L, &peer->nn->names)) return;
   lua_createtable(L, (int)map->count, 0);
   for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
     lua_pushlstring(L, e->key, e->length);
     lua_rawseti(L, -2, ++n);
   }
-  if (!kept) return;
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, -4, &peer->nn->names);
+  if (kept) keep(L, &peer->nn->names);
 }
 
 /* Has m a child under two names? */

@@ -155,6 +155,32 @@ describe("finalizers", function()
     assert.equal(3.0, sum)
   end)
 
+  it("may change the children that are being listed", function()
+    local nn, mode = lucerna.nn, collectgarbage("incremental", 1, 400, 10)
+    local m, armed
+    local function finalize()
+      if armed then nn.delattr(m, "a") end
+      armed = false
+      setmetatable({}, { __gc = finalize })
+    end
+    finalize()
+    for _ = 1, 5 do
+      m = nn.Identity()
+      m.a = nn.Identity()
+      for i = 1, 9 do m[i .. ("x"):rep(20000)] = nn.Identity() end -- names that take memory
+      armed = true
+      m:children()
+      local ran, count = not armed, 0
+      armed = false
+      for _ in m:children() do count = count + 1 end
+      assert.equal(ran and 9 or 10, count)
+    end
+    finalize = function() end
+    collectgarbage("incremental", 200, 100, 13)
+    collectgarbage(mode)
+    collectgarbage()
+  end)
+
   it("are told that a module went before them", function()
     local said
     do
