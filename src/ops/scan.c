@@ -94,9 +94,10 @@ static luc_tensor *cumprod_slope(luc_formula *f, luc_tensor *g, luc_tensor *x, i
   if (!row) return NULL;
   memcpy(sizes, row->sizes, (size_t)row->ndim * sizeof *sizes);
   sizes[row->ndim - 2] = n;
-  luc_value eye[] = {luc_v_int(n), LUC_VALUE_NONE, luc_v_dtype(LUC_BOOL)};
   luc_tensor *others = luc__f_expand(f, row, row->ndim, sizes);
-  others = luc__f_fill(f, others, luc__f_call(f, LUC_OP_eye, eye, 3), 1);
+  luc_tensor *own =
+      luc__f_call(f, LUC_OP_eye, LUC_ARGS(luc_v_int(n), LUC_VALUE_NONE, luc_v_dtype(LUC_BOOL)));
+  others = luc__f_fill(f, others, own, 1);
   others = luc__f_call(f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(others), luc_v_int(-1)));
   others = luc__f_conj(f, luc__f_call(f, LUC_OP_triu, LUC_ARGS(luc_v_tensor(others))));
   g = luc__f_unsqueeze(f, luc__f_transpose(f, g, dim, -1), -1);
