@@ -331,6 +331,14 @@ static void be_host(lua_State *L, luc_l_nn *nn) {
   lua_pop(L, 2);
 }
 
+static void intern_names(lua_State *L, luc_l_nn *nn) {
+  nn->training = luc_l_intern(L, nn->st, "training");
+  lua_pushstring(L, nn->training);
+  nn->training_at = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  nn->forward = luc_l_intern(L, nn->st, "forward");
+}
+
 void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   luc_l_get(L, st, LUC_L_ANCHOR);
   luc_l_nn *nn = lua_newuserdatauv(L, sizeof *nn, 0);
@@ -342,11 +350,7 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   put_table(L, &nn->kinds, "k");
   put_table(L, &nn->pins, NULL);
   put_table(L, &nn->functions, NULL);
-  nn->training = luc_l_intern(L, st, "training");
-  lua_pushstring(L, nn->training);
-  nn->training_at = lua_topointer(L, -1);
-  lua_pop(L, 1);
-  nn->forward = luc_l_intern(L, st, "forward");
+  intern_names(L, nn);
   luc_l_open_overrides(L, nn);
   luc_l_open_classes(L, nn);
   luc_l_open_tree(L, nn);

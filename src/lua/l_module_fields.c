@@ -166,6 +166,14 @@ static bool push_argument(lua_State *L, luc_l_peer *peer) {
   return true;
 }
 
+/* What comes before what the class has: `training`, too. */
+static bool push_own(lua_State *L, luc_l_peer *peer) {
+  if (lua_topointer(L, 2) != peer->nn->training_at)
+    return lua_type(L, 2) == LUA_TSTRING && push_argument(L, peer);
+  lua_pushboolean(L, peer->m->training);
+  return true;
+}
+
 /* Pushes the list that the light userdata at 4 stands for, if it does and is no field. */
 static bool push_list(lua_State *L, const luc_l_peer *peer, bool alive) {
   const luc_value *at = lua_touserdata(L, 4);
@@ -257,11 +265,7 @@ int luc_l_module_index(lua_State *L) {
   bool alive = peer->m && peer->nn->st->ctx;
   if (type == LUA_TLIGHTUSERDATA && push_list(L, peer, alive)) return 1;
   if (type != LUA_TNIL) return 1;
-  if (alive && lua_topointer(L, 2) == peer->nn->training_at) {
-    lua_pushboolean(L, peer->m->training);
-    return 1;
-  }
-  if (alive && lua_type(L, 2) == LUA_TSTRING && push_argument(L, peer)) return 1;
+  if (alive && push_own(L, peer)) return 1;
   type = push_of_class(L, peer, alive);
   if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */
     lua_settop(L, 2);

@@ -85,8 +85,8 @@ LUC_GRAD_BY(cumsum, luc__grad_call, LUC_OP_reverse_cumsum, 2)
 
 LUC_GRAD_BY(reverse_cumsum, luc__grad_call, LUC_OP_cumsum, 2)
 
-/* The gradient by operators, which have gradients themselves: with 1 in the place of x_k, the product
- * up to j >= k is what g_j is times. n products of each row of n. */
+/* The gradient by operators, which have gradients themselves: with 1 in the place of x_k, the
+ * product up to j >= k is what g_j is times. n products of each row of n. */
 static luc_tensor *cumprod_slope(luc_formula *f, luc_tensor *g, luc_tensor *x, int64_t dim) {
   if (!x || x->ndim == 0) return g;
   int64_t sizes[LUC_MAX_DIMS + 1], n = x->sizes[dim < 0 ? dim + x->ndim : dim];
