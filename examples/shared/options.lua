@@ -35,7 +35,7 @@ return function(defaults)
   --- Ends the program with a message and what the options are.
   function options.usage(message)
     io.stderr:write(message, "\n", usage_text(defaults), "\n")
-    os.exit(2)
+    os.exit(2, true)
   end
 
   local i = 1
@@ -43,7 +43,7 @@ return function(defaults)
     local name = arg[i]:match("^%-%-(.+)$")
     if name == "help" then
       print(usage_text(defaults))
-      os.exit()
+      os.exit(true, true)
     end
     local default = name and defaults[name]
     if default == nil then options.usage("unknown option: " .. arg[i]) end
