@@ -24,6 +24,19 @@ enum { WIDE = LUC_VECTOR_BYTES / sizeof(double) };
 
 #include "cpu/real_f32.inc"
 
+typedef luc_vf64 (*join_doubles)(luc_vf64, luc_vf64);
+
+LUC_INLINE luc_vf64 add_doubles(luc_vf64 a, luc_vf64 b) {
+  return a + b;
+}
+/* The larger and the smaller as in reduce_any.inc: b where it is NaN, a where both are equal. */
+LUC_INLINE luc_vf64 larger_doubles(luc_vf64 a, luc_vf64 b) {
+  return luc__select_f64((b > a) | (b != b), b, a);
+}
+LUC_INLINE luc_vf64 smaller_doubles(luc_vf64 a, luc_vf64 b) {
+  return luc__select_f64((b < a) | (b != b), b, a);
+}
+
 LUC_INLINE luc_vf64 add_pairs(luc_vf64 a, luc_vf64 b) {
   return luc__even_f64(a, b) + luc__odd_f64(a, b);
 }
@@ -50,6 +63,7 @@ LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
  * longer than twice as long (Zen 4). */
 typedef double lying_f32
     __attribute__((vector_size(LUC_VECTOR_BYTES > 32 ? 32 : LUC_VECTOR_BYTES)));
+typedef lying_f32 lying_any_f32 __attribute__((aligned(8), may_alias));
 LUC_INLINE lying_f32 widened_at_f32(const float *p) {
 #if defined(__AVX2__)
   return (lying_f32)_mm256_cvtps_pd(_mm_loadu_ps(p));
@@ -59,6 +73,30 @@ LUC_INLINE lying_f32 widened_at_f32(const float *p) {
   luc_half_f32 x;
   memcpy(&x, p, sizeof x);
   return luc__widened(x);
+#endif
+}
+/* Those of a vector as one. */
+LUC_INLINE luc_vf64 whole_f32(const lying_f32 *parts) {
+#if defined(__AVX512F__)
+  const __m512d first = _mm512_castpd256_pd512((__m256d)parts[0]);
+  return (luc_vf64)_mm512_insertf64x4(first, (__m256d)parts[1], 1);
+#else
+  return parts[0];
+#endif
+}
+/* Ones to multiply by what was widened and is added, where the machine does both at once: those of
+ * its pipes that only add convert. */
+LUC_INLINE lying_f32 ones_f32(void) {
+  lying_f32 ones = (lying_f32){0} + 1;
+  LUC_KEEP(ones);
+  return ones;
+}
+LUC_INLINE lying_f32 added_f32(lying_f32 sum, lying_f32 x, lying_f32 ones) {
+#if defined(__FMA__)
+  return x * ones + sum;
+#else
+  (void)ones;
+  return sum + x;
 #endif
 }
 
@@ -90,12 +128,6 @@ static void sum_run_f16(void *a, void *b, const void *in, int64_t n, int64_t fir
 }
 
 typedef luc_vf32 (*join_floats)(luc_vf32, luc_vf32);
-typedef luc_vf64 (*join_doubles)(luc_vf64, luc_vf64);
-
-LUC_INLINE luc_vf64 add_doubles(luc_vf64 a, luc_vf64 b) {
-  return a + b;
-}
-
 /* Some rows of halves are joined as floats, then with the states: `sides` vectors, or what is
  * left. */
 LUC_INLINE void join_halves(double *restrict s, const uint16_t *in, int64_t left, int64_t step,
@@ -166,9 +198,20 @@ LUC_INLINE luc_vf64 widened_f64(luc_vf64 x, int half) {
 }
 
 typedef luc_vf64 lying_f64;
+typedef luc_vf64_any lying_any_f64;
 
 LUC_INLINE lying_f64 widened_at_f64(const double *p) {
   return vload(p);
+}
+LUC_INLINE luc_vf64 whole_f64(const lying_f64 *parts) {
+  return parts[0];
+}
+LUC_INLINE lying_f64 ones_f64(void) {
+  return (lying_f64){0};
+}
+LUC_INLINE lying_f64 added_f64(lying_f64 sum, lying_f64 x, lying_f64 ones) {
+  (void)ones;
+  return sum + x;
 }
 
 #include "cpu/reduce_real.inc"

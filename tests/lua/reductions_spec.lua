@@ -576,6 +576,45 @@ describe("groups of a few rows", function()
   end)
 end)
 
+describe("a few rows", function()
+  -- 2^30 + 1 is no float: what is added or multiplied goes on in double
+  it("of any number of columns are added exactly, each column by itself", function()
+    for _, dtype in ipairs {"float32", "float64"} do
+      for _, n in ipairs {1, 2, 3, 4, 5, 8, 13, 29, 33, 37, 50, 61, 64, 65, 70, 97, 255, 261, 530} do
+        local columns = lucerna.arange(1, n + 1, {dtype = lucerna[dtype]})
+        local large = lucerna.full_like(columns, 2 ^ 30)
+        local rows = {large, columns, -large, columns:clone(), lucerna.ones_like(columns)}
+        for _, more in ipairs {0, 4, 12} do
+          for _ = 1, more do rows[#rows + 1] = lucerna.ones_like(columns) end
+          local x = lucerna.stack(rows)
+          local want = columns * 2 + #rows - 4
+          assert.is_true(x:sum(1):equal(want))
+          assert.is_true(lucerna.stack({x, x}):sum(2)[2]:equal(want))
+          assert.is_true(x:t():contiguous():sum(2):equal(want))
+          assert.is_true(x:prod(1):equal(columns * columns * -2 ^ 60))
+          x[{2, n}] = math.huge
+          if n > 1 then x[{3, 1}] = 0 / 0 end
+          local got = x:sum(1):tolist()
+          assert.equal(math.huge, got[n])
+          for i = 2, n - 1 do assert.equal(want[i]:item(), got[i]) end
+          assert.is_true(n == 1 or got[1] ~= got[1])
+        end
+      end
+    end
+  end)
+
+  it("of 32 to 63 elements each are added exactly", function()
+    for n = 31, 64 do
+      local x = lucerna.ones(20, n)
+      x[{{}, 1}], x[{{}, n}], x[{{}, 17}] = 2 ^ 30, -2 ^ 30, lucerna.arange(1, 21)
+      if n < 64 then assert.is_true(x:sum(2):equal(lucerna.arange(1, 21) + n - 3.0)) end
+      x[{3, n}], x[{4, 2}] = 0 / 0, math.huge
+      local got = x:sum(2):tolist()
+      assert.is_true(got[3] ~= got[3] and got[4] == math.huge)
+    end
+  end)
+end)
+
 describe("running extremes", function()
   local function expected(line, largest)
     local top, place
