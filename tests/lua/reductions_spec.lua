@@ -615,6 +615,22 @@ describe("a few rows", function()
   end)
 end)
 
+describe("one result of many elements", function()
+  it("is made of parts", function()
+    for _, n in ipairs {98304, 131072, 150001} do
+      local x = lucerna.ones(n)
+      x[n], x[40000] = 3, -5
+      assert.equal(n - 4, x:sum():item())
+      assert.equal(-15, x:prod():item())
+      assert.same({3, -5}, {x:amax():item(), x:amin():item()})
+      assert.equal(n, x:argmax():item())
+      assert.equal(40000, x:argmin():item())
+      x[70000] = 0 / 0
+      assert.is_true(x:amax():item() ~= x:amax():item())
+    end
+  end)
+end)
+
 describe("running extremes", function()
   local function expected(line, largest)
     local top, place
