@@ -72,21 +72,16 @@ struct luc_context {
 /* Has fn called when the context is freed, last registered first; the same fn only once. */
 luc_status luc__context_on_close(luc_context *ctx, luc_close_fn fn);
 
-/* What only failures call: its calls, and what leads to nothing else, lie apart from the code that
- * runs, which so fills fewer of the processor's lines. */
 #if defined(__GNUC__)
 #define LUC_PRINTF(f, a) __attribute__((format(printf, f, a)))
-#define LUC_COLD         __attribute__((cold))
 #else
 #define LUC_PRINTF(f, a)
-#define LUC_COLD
 #endif
 
 /* Records a failure and returns its status, so that code can say `return luc__fail(...)`. */
-LUC_COLD luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...)
-    LUC_PRINTF(3, 4);
+luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...) LUC_PRINTF(3, 4);
 /* The same with a message of any length, which is copied (falls back to its beginning). */
-LUC_COLD luc_status luc__fail_long(luc_context *ctx, luc_status status, const char *text);
+luc_status luc__fail_long(luc_context *ctx, luc_status status, const char *text);
 
 /* Misuse, always checked: LUC_CHECK(ctx, cond, LUC_ERR_VALUE, "linear: …", …). */
 #define LUC_CHECK(ctx, cond, status, ...)                                                          \

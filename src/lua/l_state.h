@@ -135,7 +135,7 @@ void luc_l_push_gc(lua_State *L, lua_CFunction gc);
 /* Pushes a new table, weak in its keys ("k") or values ("v") unless mode is NULL. */
 void luc_l_push_table(lua_State *L, int narray, const char *mode);
 /* The context, or an error when the state is closing. */
-LUC_COLD luc_context *luc_l_context_slow(lua_State *L, luc_l_state *st);
+luc_context *luc_l_context_slow(lua_State *L, luc_l_state *st);
 static inline luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
   return st->ctx && !st->probing ? st->ctx : luc_l_context_slow(L, st);
 }
@@ -144,7 +144,7 @@ static inline luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
 
 /* Raises the context's message for a failed status, at the caller's line, with the module's path;
  * LUC_ERR_CALLBACK raises the callback's own error object. */
-LUC_COLD int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status);
+int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status);
 /* The same, if it is one. */
 static inline void luc_l_check(lua_State *L, luc_l_state *st, luc_status status) {
   if (status == LUC_OK) return;
@@ -157,7 +157,7 @@ static inline int luc_l_results(lua_State *L, luc_l_state *st, int n, luc_status
   return n;
 }
 /* Raises "file:line: " + message. */
-LUC_COLD int luc_l_error(lua_State *L, const char *fmt, ...);
+int luc_l_error(lua_State *L, const char *fmt, ...);
 /* Takes the error object on top of the stack into keeping. Returns LUC_ERR_CALLBACK. */
 luc_status luc_l_keep_error(lua_State *L, luc_l_state *st);
 /* Is the frame a C function or a chunk of lucerna's own? ar has its source and line. */

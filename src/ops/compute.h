@@ -27,8 +27,8 @@ luc_status luc__need_float(luc_context *ctx, const char *name, const luc_tensor 
 /* A floating point or integer input: anything but bool. */
 luc_status luc__need_numbers(luc_context *ctx, const luc_tensor *input);
 /* LUC_ERR_SHAPE: "what (a [2, 3], b [4])"; b may be NULL. */
-LUC_COLD luc_status luc__fail_shapes(luc_context *ctx, const char *name_a, const luc_tensor *a,
-                                     const char *name_b, const luc_tensor *b, const char *fmt, ...)
+luc_status luc__fail_shapes(luc_context *ctx, const char *name_a, const luc_tensor *a,
+                            const char *name_b, const luc_tensor *b, const char *fmt, ...)
     LUC_PRINTF(6, 7);
 
 /* t as contiguous memory of dtype in *out; t NULL gives NULL. */

@@ -120,7 +120,7 @@ static inline const luc_op_info *luc__op_info(const luc_context *ctx, luc_opid o
 /* Errors name the function that was called: its name takes the place of that of the operator it is
  * made of, and precedes a message without any (out of memory). Both return status. */
 luc_status luc__failed_as(luc_context *ctx, luc_status status, const char *name);
-LUC_COLD luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status);
+luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status);
 /* The length of the name that a message begins with, as "add" of "add: text", or 0. */
 size_t luc__message_name(const char *text);
 

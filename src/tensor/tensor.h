@@ -138,9 +138,9 @@ void luc__tensor_leave_base(luc_context *ctx, luc_tensor *t);
 /* dst, which is uninitialized, becomes a tensor that sees src's storage. Cannot fail. */
 void luc__tensor_initialize(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
 /* The error of who tried to use an uninitialized tensor, or to ask for its shape. */
-LUC_COLD luc_status luc__fail_uninitialized(luc_context *ctx, const char *who, const luc_tensor *t);
+luc_status luc__fail_uninitialized(luc_context *ctx, const char *who, const luc_tensor *t);
 luc_status luc__uninitialized_text(luc_context *ctx, const luc_tensor *t, char **out, size_t *size);
-LUC_COLD luc_status luc__fail_shapeless(luc_context *ctx, const char *who);
+luc_status luc__fail_shapeless(luc_context *ctx, const char *who);
 /* Storages are counted apart from tensors; the last release frees the bytes. ctx may be NULL, on
  * any thread: then they do not go to its cache. */
 luc_storage *luc__storage_retain(luc_storage *s);
