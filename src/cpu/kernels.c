@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cpu/activation.h"
 #include "cpu/attention_kernels.h"
@@ -83,4 +84,21 @@ static void choose(luc_context *ctx) {
 const luc_kernels *luc__kernels(luc_context *ctx) {
   if (!ctx->kernels) choose(ctx);
   return ctx->kernels;
+}
+
+int64_t luc__second_cache(void) {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (bytes > 0) return bytes;
+#endif
+  return 1 << 20;
+}
+
+bool luc__is_twofold(luc_context *ctx) {
+#if LUC_ISA_X86
+  return luc__kernels(ctx)->isa == LUC_ISA_AVX512 && __builtin_cpu_is("intel");
+#else
+  (void)ctx;
+  return false;
+#endif
 }

@@ -53,4 +53,10 @@ const luc_kernels *luc__kernels(luc_context *ctx);
 /* Makes the context use one instruction set (tests, benchmarks); false if the machine lacks it. */
 bool luc__kernels_use(luc_context *ctx, luc_isa isa);
 
+/* Bytes of a core's second-level cache. */
+int64_t luc__second_cache(void);
+/* Does a core add two of its widest vectors of products in a cycle, with a last cache that is far?
+ * (Intel's with AVX-512.) All that is not a product weighs more there. */
+bool luc__is_twofold(luc_context *ctx);
+
 #endif

@@ -11,11 +11,11 @@
 #include "cpu/scratch.h"
 #include "cpu/winograd_kernels.h"
 
-/* Tiles of a block at most, and elements of its transformed input, to stay in the second-level
- * cache beside a pack of weights; filters and channels of the weights' gradient at a time, whose
- * sums stay there; channels of few tiles at a time; channels * filters that are worth the calls at
- * every point; operations worth a piece of their own, and what a transform takes as long as. */
-static const int64_t BLOCK = 48, BLOCK_SIZE = 120000, CHUNK = 64, SOME = 128, LEAST = 192,
+/* Tiles of a block at most and at least; filters and channels of the weights' gradient at a time,
+ * whose sums stay in the second-level cache; channels of few tiles at a time; channels * filters
+ * that are worth the calls at every point; operations worth a piece of their own, and what a
+ * transform takes as long as. */
+static const int64_t BLOCK = 48, BLOCK_LEAST = 16, CHUNK = 64, SOME = 128, LEAST = 192,
                      PIECE_WORK = 1 << 20, TRANSFORM = 1000;
 
 typedef struct job {
@@ -148,11 +148,40 @@ static bool is_filter(const luc_conv *c, bool backward) {
   return any;
 }
 
+static int64_t row_of(const luc_winograd_images *s, int64_t channels) {
+  return luc__cuts(luc__winograd_parts(s) * channels, 16) * 16 + 16;
+}
+
+/* Tiles of a block at most: their transformed input takes less than half of the second-level cache,
+ * beside a pack of weights. */
+static int64_t most_tiles(const luc_winograd_plan *w) {
+  const int64_t room = luc__second_cache() / (int64_t)sizeof(float) * 15 / 32;
+  const int64_t tiles = room / (w->points * row_of(&w->input, w->channels)) / 8 * 8;
+  return luc__max64(luc__min64(tiles, BLOCK), BLOCK_LEAST);
+}
+
+static bool is_few(const luc_winograd_plan *w) {
+  return w->all_tiles < w->filters;
+}
+
+/* What comes from the last cache once more for every block or pack, in multiplications: all
+ * weights, or all input, where the second-level cache cannot keep them. */
+static double refetching(luc_context *ctx, const luc_winograd_plan *w) {
+  const bool few = is_few(w);
+  const int64_t filters = w->filters * w->weight_classes[0] * w->weight_classes[1];
+  const int64_t kept = w->points * w->k * (few ? w->all_tiles : filters);
+  const int64_t times = few ? luc__cuts(filters, luc__kernels(ctx)->winograd->pack)
+                            : luc__cuts(w->all_tiles, most_tiles(w));
+  if (kept * (int64_t)sizeof(float) <= luc__second_cache() / 2) return 0;
+  return (few ? 10.0 : 17.0) * (double)kept * (double)(times - 1);
+}
+
 /* Of a group, in multiplications, measured. A tile's transforms cost so many at each point, more
  * where a dilation sets its elements apart, those of one channel's weights for one filter so many
  * in all, more where they are a plane of a volume's; chunks of the weights' gradient repeat the
- * former, and go through their sums once for every block. */
-static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
+ * former, and go through their sums once for every block. Where products are fast beside the last
+ * cache, what goes through that counts. */
+static double cost_of(luc_context *ctx, const luc_winograd_plan *w, luc_winograd_way way) {
   const bool line = w->points == LUC_WINOGRAD_SIDE;
   const int64_t classes = w->weight_classes[0] * w->weight_classes[1];
   const double tiles = (double)w->all_tiles, k = (double)w->k;
@@ -160,14 +189,15 @@ static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
   const double lanes = (double)(luc__cuts(w->channels, 16) * 16 * luc__winograd_parts(&w->input));
   const double filters = (double)(luc__cuts(w->filters, 16) * 16 * classes);
   double input = line ? 18 : w->classes[1] > 1 ? 30 : 11, output = line ? 22 : 13;
-  double weight = w->depth > 1 ? 750 : 250;
+  double weight = w->depth > 1 ? 750 : 250, again = 0;
   if (way == LUC_WINOGRAD_WEIGHT) {
     input = (line ? 22 : 11) * (double)luc__cuts(w->filters, CHUNK);
     output = (line ? 19 : 24) * (double)luc__cuts(w->k, CHUNK);
     weight = 500;
   }
+  if (way != LUC_WINOGRAD_WEIGHT && luc__is_twofold(ctx)) weight = 400, again = refetching(ctx, w);
   return w->points * tiles * (k * filters + input * lanes + output * filters) +
-         weight * lanes * filters;
+         weight * lanes * filters + again;
 }
 
 /* What direct sums cost likewise: copies and what tiles leave idle are as much as some filters. */
@@ -188,7 +218,7 @@ static double direct_cost(const luc_conv *c, luc_winograd_way way) {
 }
 
 /* As many taps as there are, unless those are more than 5. */
-int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_way way) {
+int luc__winograd_part(luc_context *ctx, const luc_conv *c, luc_winograd_way way) {
   const bool backward = way == LUC_WINOGRAD_INPUT;
   if (ctx->direct_convolution || !is_filter(c, backward)) return 0;
   const dimension depth = dimension_of(c, 0, backward);
@@ -206,7 +236,7 @@ int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_w
     for (int64_t class = 0; class < depth_classes(&depth, backward); class ++) {
       luc_winograd_plan w = {0};
       plan_sizes(&w, c, backward, n, class);
-      cost += cost_of(&w, way);
+      cost += cost_of(ctx, &w, way);
     }
     cost *= (double)c->groups;
     if (way == LUC_WINOGRAD_FORWARD && n == 2) cost *= 1.1;
@@ -216,7 +246,7 @@ int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_w
 }
 
 static void plan_images(luc_winograd_images *s, int64_t channels, int64_t block) {
-  s->row = luc__cuts(luc__winograd_parts(s) * channels, 16) * 16 + 16;
+  s->row = row_of(s, channels);
   s->points = block * s->row + 16;
 }
 
@@ -335,17 +365,11 @@ static void finish_packs(void *arg, void *scratch, int64_t begin, int64_t end) {
   }
 }
 
-static bool is_few(const luc_winograd_plan *w) {
-  return w->all_tiles < w->filters;
-}
-
 /* A few tiles in one block meet a pack's weights some channels at a time, which stay in the
  * second-level cache from their transform to the product. */
 static void plan_product(job *j) {
   luc_winograd_plan *w = &j->plan;
-  plan_images(&w->input, w->channels, 0);
-  int64_t most = BLOCK_SIZE / (w->points * w->input.row) / 8 * 8;
-  cut_tiles(j, luc__max64(luc__min64(most, BLOCK), 16));
+  cut_tiles(j, most_tiles(w));
   plan_images(&w->input, w->channels, w->block);
   w->some = w->channels;
   j->channels = w->k == w->channels ? CHUNK : w->channels;

@@ -14,7 +14,7 @@ typedef enum luc_winograd_way {
 
 /* If it is the faster way for this convolution, or for its gradient: how many taps a part has that
  * is filtered at a time. Else 0. */
-int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_way way);
+int luc__winograd_part(luc_context *ctx, const luc_conv *c, luc_winograd_way way);
 /* y = conv(x, weight) + bias; backward: y is the gradient of the input, x that of the output. */
 luc_status luc__winograd(luc_context *ctx, const luc_conv *c, int part, bool backward,
                          const void *x, const void *weight, const void *bias, void *y);
