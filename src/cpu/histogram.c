@@ -5,7 +5,7 @@
 
 /* ---- pieces ---- */
 
-enum { PIECE = 1 << 15, MOST = 16 };
+enum { PIECE = 1 << 15, MOST = 16, BLOCK = 512, MOST_DIVIDED = 1 << 24 };
 
 typedef void (*tally_fn)(const void *arg, int64_t begin, int64_t end, void *counts);
 
@@ -46,6 +46,10 @@ static double rounded(const luc_histogram *h, double x) {
   return h->single ? (double)(float)x : x;
 }
 
+static double value(const luc_histogram *h, int64_t i) {
+  return h->single ? (double)((const float *)h->x)[i] : ((const double *)h->x)[i];
+}
+
 /* The last of edges [low, high) that is at most x, or low - 1. */
 static int64_t bisect(const double *edges, int64_t low, int64_t high, double x) {
   while (low < high) {
@@ -79,27 +83,44 @@ static int64_t bin_of(const luc_histogram *h, double x) {
 /* Order matters to sums of weights, not to counts. */
 static void add_weights(const luc_histogram *h) {
   double first = h->edges[0], last = h->edges[h->bins];
-  for (int64_t i = 0; i < h->n; i++)
-    if (h->x[i] >= first && h->x[i] <= last) h->sums[bin_of(h, h->x[i])] += h->weights[i];
+  for (int64_t i = 0; i < h->n; i++) {
+    double x = value(h, i);
+    if (x >= first && x <= last) h->sums[bin_of(h, x)] += h->weights[i];
+  }
 }
 
+#define T        float
+#define FN(name) name##_f32
+#include "cpu/histogram.inc"
+
+#define T        double
+#define FN(name) name##_f64
+#include "cpu/histogram.inc"
+
+/* Counts [bins + 1], of which the last may take what lies outside. */
 static void count_range(const void *arg, int64_t begin, int64_t end, void *out) {
   const luc_histogram *h = arg;
   int64_t *counts = out;
   double first = h->edges[0], last = h->edges[h->bins];
-  for (int64_t i = begin; i < end; i++)
-    if (h->x[i] >= first && h->x[i] <= last) counts[bin_of(h, h->x[i])]++;
+  if (h->binning == LUC_BINS_DIVIDED && h->bins <= MOST_DIVIDED) {
+    (h->single ? divide_f32 : divide_f64)(h, begin, end, counts);
+    return;
+  }
+  for (int64_t i = begin; i < end; i++) {
+    double x = value(h, i);
+    if (x >= first && x <= last) counts[bin_of(h, x)]++;
+  }
 }
 
 luc_status luc__histogram(luc_context *ctx, const luc_histogram *h) {
-  size_t bytes = (size_t)h->bins * sizeof(int64_t);
+  size_t bytes = (size_t)(h->bins + 1) * sizeof(int64_t);
   if (h->weights) {
     add_weights(h);
     return LUC_OK;
   }
   int64_t *counts = luc__alloc(ctx, bytes);
   if (!counts) return LUC_ERR_MEMORY;
-  luc_status status = tally_up(ctx, h->n, h->bins, count_range, h, counts);
+  luc_status status = tally_up(ctx, h->n, h->bins + 1, count_range, h, counts);
   for (int64_t i = 0; status == LUC_OK && i < h->bins; i++) h->sums[i] = (double)counts[i];
   luc__free(ctx, counts, bytes);
   return status;

@@ -10,11 +10,11 @@ typedef enum luc_binning { LUC_BINS_DIVIDED, LUC_BINS_EQUAL, LUC_BINS_ANY } luc_
 
 typedef struct luc_histogram {
   luc_binning binning;
-  bool single; /* divide with float's precision, as PyTorch does for float32 */
+  bool single; /* x is of float, and so are the quotients, as PyTorch's */
   int64_t bins;
   const double *edges; /* [bins + 1] */
   int64_t n;
-  const double *x;
+  const void *x;         /* [n] of float if `single`, else of double */
   const double *weights; /* [n], or NULL for ones */
   double *sums;          /* [bins], zero before */
 } luc_histogram;

@@ -285,16 +285,19 @@ luc_status luc__run_corrcoef(luc_context *ctx, luc_value *args, luc_value *out) 
 
 /* ---- histograms ---- */
 
+static luc_status end_of(luc_context *ctx, luc_opid op, luc_tensor *x, double *end) {
+  luc_tensor *t;
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, op, x, &t), &t));
+  *end = luc__scalar_double(luc__load_scalar(t->data, t->dtype));
+  return LUC_OK;
+}
+
 /* The ends of the bins: as given, else of the values; `apart` where they are the same. */
-static luc_status outer_edges(luc_context *ctx, const luc_tensor *x, bool given, double apart,
+static luc_status outer_edges(luc_context *ctx, luc_tensor *x, bool given, double apart,
                               double *ends) {
-  const double *v = luc__data(x);
   if (!given && x->numel > 0) {
-    ends[0] = ends[1] = v[0];
-    for (int64_t i = 0; i < x->numel; i++) {
-      ends[0] = v[i] < ends[0] || isnan(v[i]) ? v[i] : ends[0];
-      ends[1] = v[i] > ends[1] || isnan(v[i]) ? v[i] : ends[1];
-    }
+    LUC_TRY(end_of(ctx, LUC_OP_min, x, &ends[0]));
+    LUC_TRY(end_of(ctx, LUC_OP_max, x, &ends[1]));
   }
   LUC_CHECK(ctx, isfinite(ends[0]) && isfinite(ends[1]), LUC_ERR_VALUE,
             "range of [%g, %g] is not finite", ends[0], ends[1]);
@@ -327,12 +330,13 @@ static luc_status count(luc_context *ctx, luc_binning binning, luc_tensor *x, lu
                         luc_tensor *weights, luc_tensor **sums) {
   luc_tensor *v, *e, *w;
   int64_t bins = edges->numel - 1;
-  LUC_TRY(luc__as_dense(ctx, x, LUC_FLOAT64, &v));
+  bool single = x->dtype != LUC_FLOAT64;
+  LUC_TRY(luc__as_dense(ctx, x, single ? LUC_FLOAT32 : LUC_FLOAT64, &v));
   LUC_TRY(luc__as_dense(ctx, edges, LUC_FLOAT64, &e));
   LUC_TRY(luc__as_dense(ctx, weights, LUC_FLOAT64, &w));
   LUC_TRY(luc__held(ctx, luc__zeros(ctx, LUC_FLOAT64, 1, &bins, sums), sums));
   luc_histogram job = {.binning = binning,
-                       .single = x->dtype != LUC_FLOAT64,
+                       .single = single,
                        .bins = bins,
                        .edges = luc__data(e),
                        .n = v->numel,
@@ -343,12 +347,12 @@ static luc_status count(luc_context *ctx, luc_binning binning, luc_tensor *x, lu
 }
 
 luc_status luc__run_histc(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *v, *edges, *sums;
+  luc_tensor *x = args[0].as.tensor, *edges, *sums;
   double ends[2] = {luc_as_double(&args[2]), luc_as_double(&args[3])};
+  luc_dtype dtype = x->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
   LUC_TRY(check_bins(ctx, x, args[1].as.i));
-  LUC_TRY(luc__as_dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_TRY(outer_edges(ctx, v, ends[0] != ends[1], 1, ends));
-  LUC_TRY(equal_edges(ctx, ends, args[1].as.i, LUC_FLOAT64, &edges));
+  LUC_TRY(outer_edges(ctx, x, ends[0] != ends[1], 1, ends));
+  LUC_TRY(equal_edges(ctx, ends, args[1].as.i, dtype, &edges));
   LUC_TRY(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
   return luc__result(ctx, out, x->dtype, sums);
 }
@@ -376,7 +380,7 @@ static luc_status histogram(luc_context *ctx, luc_binning binning, luc_value *ar
 }
 
 luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *v, *edges;
+  luc_tensor *x = args[0].as.tensor, *edges;
   const luc_value *range = &args[2];
   double ends[2] = {0, 1}; /* of nothing */
   LUC_TRY(check_bins(ctx, x, args[1].as.i));
@@ -384,8 +388,7 @@ luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out)
     LUC_CHECK(ctx, range->n == 2, LUC_ERR_VALUE, "range should have 2 elements, got %d", range->n);
     for (int i = 0; i < 2; i++) ends[i] = range->as.floats[i];
   }
-  LUC_TRY(luc__as_dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_TRY(outer_edges(ctx, v, !luc_is_none(range), 0.5, ends));
+  LUC_TRY(outer_edges(ctx, x, !luc_is_none(range), 0.5, ends));
   LUC_TRY(equal_edges(ctx, ends, args[1].as.i, x->dtype, &edges));
   return histogram(ctx, LUC_BINS_EQUAL, args, 3, edges, out);
 }

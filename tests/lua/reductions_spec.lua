@@ -525,6 +525,26 @@ describe("statistics", function()
     end
   end)
 
+  it("histc counts blocks as it does single values, with both ends and nothing outside", function()
+    lucerna.manual_seed(3)
+    local bins, low, high = 7, 0.25, 0.75
+    local outside = lucerna.tensor {math.huge, -math.huge, 0 / 0, low, high, high - 2 ^ -24, 0.5}
+    local all = lucerna.cat {lucerna.rand(1500), outside, lucerna.rand(517)}
+    for _, dtype in ipairs {"float32", "float64"} do
+      local x, want = all:to(lucerna[dtype]), {}
+      for i = 1, bins do want[i] = 0.0 end
+      for _, value in ipairs(x:tolist()) do
+        if value >= low and value <= high then
+          local place = math.floor((value - low) * bins / (high - low))
+          want[math.min(place, bins - 1) + 1] = want[math.min(place, bins - 1) + 1] + 1
+        end
+      end
+      assert.same(want, x:histc(bins, low, high):tolist(), dtype)
+    end
+    assert.same({2.0, 1.0}, lucerna.tensor({1, 2, 1}, {dtype = lucerna.float16}):histc(2):tolist())
+    assert.same({0.0, 3.0, 0.0}, lucerna.full({3}, 5.0):histc(3):tolist())
+  end)
+
   it("histograms of weights sum to them", function()
     lucerna.manual_seed(3)
     local x, w = lucerna.randn(1000), lucerna.rand(1000)
