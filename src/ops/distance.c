@@ -69,18 +69,19 @@ luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
 /* x |x|^(p-2) g / y^(p-1), flat where y is zero. */
 static luc_tensor *norm_slope(luc_formula *f, luc_tensor *x, luc_tensor *y, luc_tensor *g,
                               double p) {
-  luc_tensor *sign = luc__f1(f, LUC_OP_sgn, x), *size = luc__f1(f, LUC_OP_abs, x);
-  if (p == 1) return luc__f2(f, LUC_OP_mul, sign, g);
+  if (p == 1) return luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sgn, x), g);
+  luc_tensor *flat = luc__fs(f, LUC_OP_eq, y, 0);
   if (p == 2) {
-    luc_tensor *unit = luc__f2(f, LUC_OP_div, x, y);
-    unit = luc__f_where(f, luc__fs(f, LUC_OP_eq, y, 0), NULL, unit);
-    return luc__f2(f, LUC_OP_mul, unit, g);
+    luc_value v = luc_v_tensor(y), mask = luc_v_tensor(flat), no = luc_v_float(INFINITY);
+    y = luc__f_call(f, LUC_OP_masked_fill, LUC_ARGS(v, mask, no));
+    return luc__f2(f, LUC_OP_mul, luc__f2(f, LUC_OP_div, x, y), g);
   }
+  y = luc__f2(f, LUC_OP_add, y, flat);
   /* Zeros become ones before their powers: the slope of a power may be infinite there. */
-  luc_tensor *zero = luc__fs(f, LUC_OP_eq, x, 0), *flat = luc__fs(f, LUC_OP_eq, y, 0);
+  luc_tensor *sign = luc__f1(f, LUC_OP_sgn, x), *size = luc__f1(f, LUC_OP_abs, x);
+  luc_tensor *zero = luc__fs(f, LUC_OP_eq, x, 0);
   luc_tensor *power = luc__fs(f, LUC_OP_pow, luc__f2(f, LUC_OP_add, size, zero), p - 1);
   power = luc__f_where(f, zero, NULL, power);
-  y = luc__f2(f, LUC_OP_add, y, flat);
   luc_tensor *share = luc__f2(f, LUC_OP_div, g, luc__fs(f, LUC_OP_pow, y, p - 1));
   share = luc__f_where(f, flat, NULL, share);
   return luc__f2(f, LUC_OP_mul, luc__f2(f, LUC_OP_mul, sign, power), share);

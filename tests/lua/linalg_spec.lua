@@ -465,6 +465,16 @@ describe("linalg", function()
       out(lucerna.float64))
   end)
 
+  it("norms are flat where they are 0, also where what is not 0 has no square", function()
+    local x = lucerna.tensor {{3.0, 4}, {0, 0}, {1e-30, 0}}:requires_grad_()
+    local g = lucerna.tensor {1.0, 2, 3}:requires_grad_()
+    local slope = lucerna.autograd.grad(x:norm(2, -1), x, {grad_outputs = g, create_graph = true})
+    parity.close(slope, lucerna.tensor {{0.6, 0.8}, {0, 0}, {0, 0}})
+    slope:mul(lucerna.tensor {1.0, 2}):sum():backward()
+    parity.close(x.grad, lucerna.tensor {{-0.064, 0.048}, {0, 0}, {0, 0}})
+    parity.close(g.grad, lucerna.tensor {2.2, 0, 0})
+  end)
+
   -- PyTorch 2.15's answers (1.13 refuses some).
   it("norms of matrices without rows or columns are 0, if not the smallest of none", function()
     local none, last = "to have non-zero size", -math.huge
