@@ -30,6 +30,24 @@ describe("special functions", function()
       (lucerna.tensor {{0.1, 0.5}, {0.9, 0.75}}):logit(0.75):sigmoid():tolist())
   end)
 
+  it("roots of doubles are the nearest ones, alone and among others", function()
+    local x = {0.0, -0.0, math.huge, 5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 4.0,
+      1 - 2 ^ -53, 1 + 2 ^ -52, 2 - 2 ^ -52, 4 - 2 ^ -51, 1.7976931348623157e308, 2.0, 0.1, 1e100}
+    -- roots close to the middle of two doubles
+    for k = 1, 25 do x[#x + 1] = (1 + k * 2 ^ -26) ^ 2 + 2 ^ -51 end
+    for i = 1, 3000 do x[#x + 1] = (i * 0.6180339887498949 % 1 + 0.5) * 2.0 ^ (i % 1900 - 950) end
+    local t = lucerna.tensor(x, {dtype = lucerna.float64})
+    local roots, inverse, alone = t:sqrt():tolist(), t:rsqrt():tolist(), t[5]:sqrt():item()
+    for i, v in ipairs(x) do
+      assert.equal(math.sqrt(v), roots[i], v)
+      assert.equal(1 / math.sqrt(v), inverse[i], v)
+    end
+    assert.equal(roots[5], alone)
+    assert.equal(-math.huge, 1 / roots[2])
+    local none = lucerna.tensor({-1, 0 / 0, 1}, {dtype = lucerna.float64}):sqrt()
+    assert.same({true, true, false}, none:isnan():tolist())
+  end)
+
   it("igamma of a huge x does not depend on what lies beside it", function()
     local x = lucerna.linspace(1, 8, 8, {dtype = lucerna.float64}):repeat_interleave(2)
     x[{{1, -1, 2}}] = 1e300
