@@ -499,6 +499,19 @@ describe("statistics", function()
     end
   end)
 
+  it("the first of rows that repeat is where their extremes are", function()
+    for _, dtype in ipairs {"float32", "float64", "int64", "int32", "int8"} do
+      local row = lucerna.arange(-3, 4):to(lucerna[dtype])
+      if row:is_floating_point() then row[2] = 0 / 0 end
+      for _, name in ipairs {"argmax", "argmin"} do
+        local many = row:expand(600, 7)
+        assert.same({1, 1, 1, 1, 1, 1, 1}, many[name](many, 1):tolist(), name .. dtype)
+        many = lucerna.stack({row, row}):unsqueeze(2):expand(2, 70, 7)
+        assert.is_true(many[name](many, 2):eq(1):all():item())
+      end
+    end
+  end)
+
   it("extremes of a few long rows are those of each column", function()
     lucerna.manual_seed(4)
     for _, dtype in ipairs {"float32", "float64", "bfloat16", "int64", "int32", "int8", "uint8"} do
