@@ -234,6 +234,7 @@ static void host_changed(luc_context *ctx, void *ud, luc_module *m) {
   luc_l_nn *nn = ud;
   lua_State *L = any_state(nn);
   (void)ctx;
+  nn->hook_changes++;
   if (!lua_checkstack(L, 8)) return;
   luc_l_peer *peer = push_known(L, nn, m);
   if (!peer) return;

@@ -27,6 +27,7 @@ typedef struct luc_l_nn {
   const void *training_at;          /* lua_topointer of the first */
   bool tables;                      /* some module has plain tables among its fields */
   uint32_t overrides;               /* some class or module has its own: ORDER OVERRIDE */
+  uint32_t hook_changes;            /* how often hooks came or went */
   luc_value spare[LUC_MAX_OUTPUTS]; /* outputs on their way to Lua */
   int nspare;
   /* Their addresses are keys: of the registry … */

@@ -264,9 +264,11 @@ static void push_lone(lua_State *L) {
   lua_settop(L, at + 1);
 }
 
-/* __index of the table of all modules' lists: makes and keeps those of the module at 2. */
+/* __index of the table of all modules' lists: makes those of the module at 2 and keeps them, unless
+ * a finalizer changed hooks meanwhile. */
 static int make_lists(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, SELF, "hooks");
+  const uint32_t changes = peer->nn->hook_changes;
   lua_settop(L, SELF);
   luc_l_push_hook_functions(L, peer->nn, SELF, true);
   lua_pushnil(L);
@@ -281,6 +283,7 @@ static int make_lists(lua_State *L) {
   lua_rawseti(L, -2, 3);
   push_lone(L);
   lua_rawseti(L, -2, 4);
+  if (peer->nn->hook_changes != changes) return 1;
   lua_pushvalue(L, SELF);
   lua_pushvalue(L, -2);
   lua_rawset(L, 1);

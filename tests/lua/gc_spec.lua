@@ -181,6 +181,32 @@ describe("finalizers", function()
     collectgarbage()
   end)
 
+  it("may register hooks while a module's are being listed", function()
+    local mode, calls, armed = collectgarbage("incremental", 1, 400, 10), 0, false
+    local m = lucerna.nn.Identity()
+    local function finalize()
+      if armed then m:register_forward_pre_hook(function() calls = calls + 1 end) end
+      armed = false
+      setmetatable({}, { __gc = finalize })
+    end
+    finalize()
+    for _ = 1, 5000 do m:register_forward_hook(function() end) end -- a list that takes memory
+    local x, registered = lucerna.ones(1), 0
+    for _ = 1, 5 do
+      m:register_forward_hook(function() end)
+      armed = true
+      m(x)
+      if not armed then registered = registered + 1 end
+      armed, calls = false, 0
+      m(x)
+      assert.equal(registered, calls)
+    end
+    finalize = function() end
+    collectgarbage("incremental", 200, 100, 13)
+    collectgarbage(mode)
+    collectgarbage()
+  end)
+
   it("are told that a module went before them", function()
     local said
     do
