@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/float_mode.h"
 
 enum { MAX_THREADS = 256, SPINS_PER_LOOK = 64, JOIN_SPINS = 4096 };
 
@@ -41,6 +42,7 @@ struct luc_pool {
   void *arg;
   int64_t n, grain, share; /* share: what each of so many lanes begins with, in whole pieces */
   int shares;
+  luc_float_mode float_mode; /* the caller's */
   _Alignas(64) atomic_int inside;
   atomic_bool open;
   _Alignas(64) atomic_uint epoch;
@@ -105,7 +107,10 @@ static void *worker_main(void *arg) {
     wait_for_work(pool, seen);
     seen = atomic_load(&pool->epoch);
     atomic_fetch_add(&pool->inside, 1);
-    if (atomic_load(&pool->open)) run_pieces(pool, (int)(lane - pool->lanes));
+    if (atomic_load(&pool->open)) {
+      luc__set_float_mode(pool->float_mode);
+      run_pieces(pool, (int)(lane - pool->lanes));
+    }
     atomic_fetch_sub_explicit(&pool->inside, 1, memory_order_release);
   }
   return NULL;
@@ -245,6 +250,7 @@ static void run_on_pool(luc_pool *pool, int64_t n, int64_t grain, luc_range_fn f
   int64_t pieces = (n - 1) / grain + 1, threads = pool->num_threads;
   pool->share = ((pieces - 1) / threads + 1) * grain;
   pool->shares = (int)((n - 1) / pool->share + 1);
+  pool->float_mode = luc__float_mode();
   for (int i = 0; i < pool->shares; i++)
     atomic_store_explicit(&pool->lanes[i].next, i * pool->share, memory_order_relaxed);
   atomic_store(&pool->open, true);
@@ -279,6 +285,12 @@ void luc__parallel_for(luc_context *ctx, int64_t n, int64_t grain, luc_range_fn 
 
 int luc_get_num_threads(const luc_context *ctx) {
   return ctx->pool->num_threads;
+}
+
+bool luc_set_flush_denormal(bool enabled) {
+  const luc_float_mode flushes = LUC_FLOAT_FLUSHES, other = luc__float_mode() & ~flushes;
+  luc__set_float_mode(enabled ? other | flushes : other);
+  return flushes != 0;
 }
 
 luc_status luc_set_num_threads(luc_context *ctx, int n) {

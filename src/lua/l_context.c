@@ -23,6 +23,12 @@ static int get_num_threads(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+static int set_flush_denormal(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushboolean(L, luc_set_flush_denormal(a->v[0].as.i != 0));
+  return 1;
+}
+
 static int set_winograd_enabled(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)L;
   luc_set_winograd(st->ctx, a->v[0].as.i != 0);
@@ -265,6 +271,7 @@ static int fail(lua_State *L) {
 static const luc_l_native natives[] = {
     {"set_num_threads(int n)", set_num_threads, LUC_F_FUNCTION},
     {"get_num_threads() -> int", get_num_threads, LUC_F_FUNCTION},
+    {"set_flush_denormal(bool mode) -> bool", set_flush_denormal, LUC_F_FUNCTION},
     {"set_winograd_enabled(bool enabled)", set_winograd_enabled, LUC_F_FUNCTION},
     {"is_winograd_enabled() -> bool", is_winograd_enabled, LUC_F_FUNCTION},
     {"clock() -> float", monotonic_clock, LUC_F_FUNCTION},

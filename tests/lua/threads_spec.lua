@@ -171,4 +171,26 @@ describe("threads", function()
     assert.equal(threads, count_threads())
     assert.is_true(cpu_while_asleep(0.2) < 0.05)
   end)
+
+  it("follow the caller in what denormals are", function()
+    local threads, small = lucerna.get_num_threads(), lucerna.full({ 1 << 20 }, 1e-39)
+    local function products(flushes)
+      local can = lucerna.set_flush_denormal(flushes)
+      local halves = small * 0.5
+      lucerna.set_flush_denormal(false)
+      return can, halves
+    end
+    for n = 1, 3 do
+      lucerna.set_num_threads(n)
+      local _, kept = products(false)
+      assert.equal(1 << 20, lucerna.count_nonzero(kept):item())
+      local can, flushed = products(true)
+      if can then assert.equal(0, lucerna.count_nonzero(flushed):item()) end
+    end
+    lucerna.set_num_threads(threads)
+    assert.is_true(5e-324 * 1.0 > 0) -- Lua's own
+    local ok, why = pcall(lucerna.set_flush_denormal, "yes")
+    assert.is_false(ok)
+    assert.matches("set_flush_denormal.*mode.*bool.*string", why)
+  end)
 end)

@@ -83,6 +83,9 @@ void luc_memory_trim(luc_context *ctx);
 int luc_get_num_threads(const luc_context *ctx);
 /* Sets them; n < 1 is an error. Results never depend on it. */
 luc_status luc_set_num_threads(luc_context *ctx, int n);
+/* Are denormal numbers zeros to the calling thread, and to the workers of its loops? The thread's
+ * own arithmetic follows, so it stays as it is unless asked; false where the machine cannot. */
+bool luc_set_flush_denormal(bool enabled);
 /* May 3 × 3 and 5 × 5 convolutions of float32, and those of three dimensions with such kernels in
  * the last two, go by Winograd's minimal filtering? It is on at first: several times faster, with
  * errors of about 1e-5 of the output's scale instead of 1e-6. */
