@@ -112,11 +112,12 @@ if exists("build/CTestTestfile.cmake") then ctest("C core", "build", not all) en
 if exists("build/lucerna/core.so") then
   busted("Lua", "build", "lua5.4", "", false)
   local kernels = all and "."
-    or "/(recorded|conv_norm|layers|functional|rnn|attention|winograd|half)_spec"
+    or "/(recorded|conv_norm|layers|functional|rnn|attention|winograd|half|pairs)_spec"
   for _, isa in ipairs { "avx2", "base" } do
     busted("Lua, kernels for " .. isa, "build", "lua5.4", "", not all, kernels,
       "LUCERNA_ISA=" .. isa)
   end
+  busted("Lua, without tiles", "build", "lua5.4", "", not all, "/pairs_spec", "LUCERNA_ISA=avx512")
   busted("Lua, constant garbage collection", "build", "lua5.4", constant_gc, not all)
 end
 if exists("build/asan/CTestTestfile.cmake") then

@@ -128,7 +128,9 @@ static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
 }
 
 luc_status luc__conv_plan_buffer(luc_context *ctx, luc_conv_plan *p, const luc_conv *c) {
-  p->gemm = luc__gemm_kernels(ctx, c->dtype, c->pairs);
+  const luc_gemm g = {
+      .dtype = c->dtype, .pairs = c->pairs, .m = p->filters, .n = p->pixels, .k = p->k};
+  p->gemm = luc__gemm_kernels(ctx, &g);
   const int64_t residues = p->kernel[1] + p->kernel[2];
   p->tables_size = luc__mul_size((size_t)(residues + p->k), sizeof(int64_t));
   p->tables = luc__alloc(ctx, p->tables_size);

@@ -26,15 +26,27 @@ typedef struct job {
   path path;
   int64_t rows, columns;         /* of one piece */
   int64_t row_cuts, column_cuts; /* pieces of one product */
+  int64_t piece;                 /* multiplications that are worth one */
   size_t size;                   /* of an element */
 } job;
 
-const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, luc_dtype dtype, bool pairs) {
-  return pairs ? luc__kernels(ctx)->gemm_pairs : &luc__kernels(ctx)->gemm[dtype];
+#if LUC_ISA_TILES
+/* Measured: what is packed and the tiles' configuration should pay. Where k is adjacent in both,
+ * only the smaller is packed. */
+static bool suits_tiles(const luc_gemm *g) {
+  enum { LEAST_PAIRS = 1 << 13, LEAST_IN_ALL = 1 << 15 };
+  const int64_t side = g->a_col == 1 && g->b_row == 1 ? 4 : 8, work = g->m * g->n * g->k;
+  if (g->m < side || g->n < side || g->k < LUC_LEAST_PAIRS || work < LEAST_PAIRS) return false;
+  return work >= LEAST_IN_ALL || g->batch * work >= LEAST_IN_ALL;
 }
+#endif
 
-static const luc_gemm_kernels *kernels_of(luc_context *ctx, const luc_gemm *g) {
-  return luc__gemm_kernels(ctx, g->dtype, g->pairs);
+const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, const luc_gemm *g) {
+  if (!g->pairs) return &luc__kernels(ctx)->gemm[g->dtype];
+#if LUC_ISA_TILES
+  if (suits_tiles(g) && luc__kernels_have_tiles(ctx)) return &luc__gemm_tiles;
+#endif
+  return luc__kernels(ctx)->gemm_pairs;
 }
 
 bool luc__gemm_has_pairs(luc_context *ctx) {
@@ -79,7 +91,7 @@ static void choose_cuts(job *j) {
   j->rows = g->m;
   j->columns = g->n;
   const int64_t weight = weight_of(g);
-  if (g->m * g->n * g->k * weight < 2 * PIECE_WORK) {
+  if (g->m * g->n * g->k * weight < 2 * j->piece) {
     j->row_cuts = j->column_cuts = 1;
     return;
   }
@@ -87,7 +99,7 @@ static void choose_cuts(job *j) {
   const bool outer = j->path == PATH_OUTER, row = !outer && g->m == 1;
   const int64_t widest = outer ? g->n : row ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
   if (j->columns > widest) j->columns = widest;
-  while (j->rows * j->columns * g->k * weight >= 2 * PIECE_WORK &&
+  while (j->rows * j->columns * g->k * weight >= 2 * j->piece &&
          luc__cuts(g->m, j->rows) * luc__cuts(g->n, j->columns) < 8) {
     if ((outer || j->rows > j->columns) && j->rows > 16)
       j->rows = (j->rows / 2 + 7) / 8 * 8;
@@ -145,11 +157,12 @@ static luc_status run_job(luc_context *ctx, job *j) {
   int64_t elements = j->g.m * j->g.n / (j->row_cuts * j->column_cuts);
   int64_t work = elements * (j->g.k * weight_of(&j->g) + WRITE_WORK);
   const size_t scratch = j->path == PATH_SERIAL ? luc__gemm_scratch_size(j->size) : 0;
-  return luc__parallel_scratch(ctx, pieces, PIECE_WORK / (work + 1024) + 1, scratch, run_pieces, j);
+  return luc__parallel_scratch(ctx, pieces, j->piece / (work + 1024) + 1, scratch, run_pieces, j);
 }
 
 static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
-  job j = {.g = *g, .kernels = kernels_of(ctx, g), .path = chosen};
+  job j = {.g = *g, .kernels = luc__gemm_kernels(ctx, g), .path = chosen};
+  j.piece = j.kernels->tiles ? 8 * PIECE_WORK : PIECE_WORK;
   j.size = luc__dtype_size(g->dtype);
   j.g.far = true;
   choose_cuts(&j);
@@ -207,7 +220,7 @@ static void turn_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
-  turned_job j = {.kernels = kernels_of(ctx, g)};
+  turned_job j = {.kernels = luc__gemm_kernels(ctx, g)};
   j.size = (int64_t)luc__dtype_size(g->dtype);
   const size_t bytes = luc__mul_size((size_t)(g->m * g->n), (size_t)j.size);
   void *turned = luc__alloc(ctx, bytes);
@@ -269,7 +282,7 @@ static void run_part(void *arg, int64_t begin, int64_t end) {
 }
 
 static luc_status run_parts(luc_context *ctx, const luc_gemm *g, int64_t part) {
-  const luc_gemm_kernels *kernels = kernels_of(ctx, g);
+  const luc_gemm_kernels *kernels = luc__gemm_kernels(ctx, g);
   const bool dots = g->a_col == 1 && g->b_row == 1;
   parts_job j = {.g = g, .kernel = dots ? kernels->dots : kernels->block, .part = part};
   j.size = (int64_t)luc__dtype_size(g->dtype);
@@ -295,7 +308,7 @@ static bool is_narrow(const luc_gemm *g) {
 }
 
 static luc_status run_narrow(luc_context *ctx, const luc_gemm *g) {
-  const luc_gemm_kernels *kernels = kernels_of(ctx, g);
+  const luc_gemm_kernels *kernels = luc__gemm_kernels(ctx, g);
   const size_t size = luc__dtype_size(g->dtype);
   const size_t bytes = luc__mul_size((size_t)(g->k * g->n), size);
   void *turned = luc__alloc(ctx, bytes);
@@ -340,7 +353,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
   const int64_t work = g->m * g->n * g->k;
   if (g->batch > 1 && work <= TINY && !g->bias && !g->relu && !g->pairs) {
-    job j = {.g = *g, .kernels = kernels_of(ctx, g)};
+    job j = {.g = *g, .kernels = luc__gemm_kernels(ctx, g)};
     luc__parallel_for(ctx, g->batch, TINY_WORK / (work + 1), run_tiny, &j);
     return LUC_OK;
   }
@@ -348,6 +361,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
     row = turn(g);
     g = &row;
   }
+  if (luc__gemm_kernels(ctx, g)->tiles) return run_path(ctx, g, PATH_SERIAL);
   const int64_t part = part_of(g);
   if (g->relu && g->batch == 1 && (g->m == 1 || part > 0)) return relu_after(ctx, g);
   if (part > 0 && part < g->k) return run_parts(ctx, g, part);
@@ -356,7 +370,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   path chosen = choose_path(g);
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
     return run_path(ctx, g, chosen);
-  const luc_gemm_kernels *kernels = kernels_of(ctx, g);
+  const luc_gemm_kernels *kernels = luc__gemm_kernels(ctx, g);
   (chosen == PATH_DOTS ? kernels->dots : chosen == PATH_OUTER ? kernels->outer : kernels->block)(g);
   return LUC_OK;
 }
@@ -456,7 +470,7 @@ static luc_status sum_columns(luc_context *ctx, sum_job *j) {
 static const int64_t SUMS_SIZE = 1 << 20;
 
 luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
-  sum_job j = {.g = *whole, .kernels = kernels_of(ctx, whole)};
+  sum_job j = {.g = *whole, .kernels = luc__gemm_kernels(ctx, whole)};
   luc_gemm *g = &j.g;
   if (g->m <= 0 || g->n <= 0) return LUC_OK;
   const int64_t elements = g->m * g->n, work = elements * g->k * g->batch;

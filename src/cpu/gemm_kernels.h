@@ -59,6 +59,7 @@ typedef struct luc_gemm_kernels {
   void (*weave)(int64_t k, int64_t n, const uint16_t *from, int64_t row, void *to);
   /* To pairs: n floats rounded, none of them a denormal. */
   void (*round)(int64_t n, const void *from, void *to);
+  bool tiles; /* serial is best, however A and B lie */
 } luc_gemm_kernels;
 
 /* ORDER DTYPE: float32, float64. */
@@ -68,7 +69,12 @@ extern const luc_gemm_kernels luc__gemm_base[2], luc__gemm_avx2[2], luc__gemm_av
  * or nothing at all: it takes instructions of which AVX-512 is no promise. */
 extern const luc_gemm_kernels luc__gemm_pairs_base, luc__gemm_pairs_avx2, luc__gemm_pairs_avx512;
 
-const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, luc_dtype dtype, bool pairs);
+/* The same by AMX's tiles, for products large enough (cpu/isa.h says where there are any). */
+extern const luc_gemm_kernels luc__gemm_tiles;
+
+/* Those for g's dtype and sizes; without sizes, not those for large ones. Call it before a parallel
+ * loop, not inside. */
+const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, const luc_gemm *g);
 
 /* One product whose A and B are read as they lie (batch ignored): of int32, int64 and complex
  * numbers, and with a vector, or of one row, of other types; see luc__gemm_unpacked. */

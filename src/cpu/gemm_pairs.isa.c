@@ -2,12 +2,16 @@
  * hold pairs along k, which travel as if they were floats. Denormals are zeros to it, and machines
  * with AVX-512 may lack it. */
 #include "cpu/isa.h"
-#if defined(__AVX512F__) && !defined(__clang__) && __GNUC__ >= 10
+#if defined(__AVX512F__) && LUC_ISA_TILES
+#pragma GCC target("avx512bf16,amx-tile,amx-bf16")
+#elif defined(__AVX512F__) && !defined(__clang__) && __GNUC__ >= 10
 #pragma GCC target("avx512bf16")
 #endif
 
 #include <stddef.h>
+#include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
 
 #ifdef __AVX512BF16__
@@ -43,6 +47,9 @@ static void round_f32(int64_t n, const void *from, void *to) {
     _mm256_mask_storeu_epi16((uint16_t *)to + i, there, (__m256i)_mm512_cvtneps_pbh(x));
   }
 }
+#if LUC_ISA_TILES
+#include "cpu/gemm_tiles.inc"
+#endif
 #include "cpu/real_end.inc"
 
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {.block = block_f32,
@@ -52,6 +59,16 @@ const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {.block = block_f32,
                                                         .transpose = transpose_f32,
                                                         .weave = weave,
                                                         .round = round_f32};
+#if LUC_ISA_TILES
+const luc_gemm_kernels luc__gemm_tiles = {.block = block_tiles,
+                                          .scattered = scattered_tiles,
+                                          .dots = long_dots_f32,
+                                          .serial = serial_tiles,
+                                          .transpose = transpose_f32,
+                                          .weave = weave,
+                                          .round = round_f32,
+                                          .tiles = true};
+#endif
 #else
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {0};
 #endif

@@ -33,4 +33,11 @@
 #define LUC_ISA_X86 0
 #endif
 
+/* AMX's tiles: where the compiler knows them, and Linux may be asked for them. */
+#if LUC_ISA_X86 && defined(__linux__) && !defined(__clang__) && __GNUC__ >= 11
+#define LUC_ISA_TILES 1
+#else
+#define LUC_ISA_TILES 0
+#endif
+
 #endif

@@ -2,6 +2,7 @@
  * A family adds a pointer to luc_kernels and to the rows here, which never change at run time. */
 #include "cpu/kernels.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,9 +29,15 @@
 #include "cpu/softmax_kernels.h"
 #include "cpu/winograd_kernels.h"
 
-#define TABLE(id, set)                                                                             \
+#if LUC_ISA_TILES
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#define TABLE(id, title, set)                                                                      \
   {                                                                                                \
-    .isa = id, .name = #set, .copy = &luc__copy_##set, .elementwise = luc__elementwise_##set,      \
+    .isa = id, .name = title, .copy = &luc__copy_##set, .elementwise = luc__elementwise_##set,     \
     .complexes = luc__complex_##set, .complex_fold = luc__complex_fold_##set,                      \
     .activation = &luc__activation_##set, .reduce = luc__reduce_##set, .scan = luc__scan_##set,    \
     .gemm = luc__gemm_##set, .gemm_pairs = &luc__gemm_pairs_##set,                                 \
@@ -44,10 +51,13 @@
 
 /* ORDER ISA */
 static const luc_kernels tables[] = {
-    TABLE(LUC_ISA_BASE, base),
+    TABLE(LUC_ISA_BASE, "base", base),
 #if LUC_ISA_X86
-    TABLE(LUC_ISA_AVX2, avx2),
-    TABLE(LUC_ISA_AVX512, avx512),
+    TABLE(LUC_ISA_AVX2, "avx2", avx2),
+    TABLE(LUC_ISA_AVX512, "avx512", avx512),
+#endif
+#if LUC_ISA_TILES
+    TABLE(LUC_ISA_AMX, "amx", avx512),
 #endif
 };
 
@@ -64,6 +74,11 @@ static bool machine_has(luc_isa isa) {
   if (isa == LUC_ISA_AVX2) return v3;
   if (isa == LUC_ISA_AVX512) return v4;
 #endif
+#if LUC_ISA_TILES
+  if (isa == LUC_ISA_AMX)
+    return v4 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("amx-tile") &&
+           __builtin_cpu_supports("amx-bf16");
+#endif
   return isa == LUC_ISA_BASE;
 }
 
@@ -79,6 +94,28 @@ static void choose(luc_context *ctx) {
     if (strcmp(wish, tables[i].name) == 0 && luc__kernels_use(ctx, tables[i].isa)) return;
   for (int i = NUM_TABLES - 1; i >= 0; i--)
     if (luc__kernels_use(ctx, tables[i].isa)) return;
+}
+
+/* Linux gives their registers to processes that ask. Threads may do so at once: the answer is the
+ * same. */
+static bool may_use_tiles(void) {
+#if LUC_ISA_TILES
+  enum { REQUEST = 0x1023 /* ARCH_REQ_XCOMP_PERM */, TILE_DATA = 18, YES = 1, NO = 2 };
+  static atomic_int known;
+  int answer = atomic_load_explicit(&known, memory_order_relaxed);
+  if (answer != 0) return answer == YES;
+  const int before = errno;
+  answer = syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0 ? YES : NO;
+  errno = before;
+  atomic_store_explicit(&known, answer, memory_order_relaxed);
+  return answer == YES;
+#else
+  return false;
+#endif
+}
+
+bool luc__kernels_have_tiles(luc_context *ctx) {
+  return luc__kernels(ctx)->isa == LUC_ISA_AMX && may_use_tiles();
 }
 
 const luc_kernels *luc__kernels(luc_context *ctx) {

@@ -1,5 +1,5 @@
 /* The choice of instruction set, made once per context: the best this machine has, or what the
- * environment's LUCERNA_ISA (base, avx2, avx512) asks for if the machine has it. */
+ * environment's LUCERNA_ISA (base, avx2, avx512, amx) asks for if the machine has it. */
 #ifndef LUC_KERNELS_H
 #define LUC_KERNELS_H
 
@@ -11,7 +11,13 @@
 #include "cpu/scan_kernels.h"
 
 /* ORDER ISA: the tables in kernels.c follow this enum. */
-typedef enum luc_isa { LUC_ISA_BASE, LUC_ISA_AVX2, LUC_ISA_AVX512, LUC_NUM_ISAS } luc_isa;
+typedef enum luc_isa {
+  LUC_ISA_BASE,
+  LUC_ISA_AVX2,
+  LUC_ISA_AVX512,
+  LUC_ISA_AMX, /* AVX-512, and tiles for products of bfloat16 */
+  LUC_NUM_ISAS
+} luc_isa;
 
 struct luc_gemm;
 
@@ -50,6 +56,9 @@ typedef struct luc_kernels {
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */
 const luc_kernels *luc__kernels(luc_context *ctx);
+/* May this context's products use AMX's tiles? The first call that comes this far asks Linux for
+ * them, for the whole process: the frames of its signals grow by 8 KB from then on. */
+bool luc__kernels_have_tiles(luc_context *ctx);
 /* Makes the context use one instruction set (tests, benchmarks); false if the machine lacks it. */
 bool luc__kernels_use(luc_context *ctx, luc_isa isa);
 

@@ -451,7 +451,7 @@ static luc_status run(luc_context *ctx, job *j) {
   luc_status status = LUC_OK;
   if (r->batch == 0) return status;
   j->kernels = &luc__kernels(ctx)->recurrence[r->dtype];
-  j->gemm = luc__gemm_kernels(ctx, r->dtype, r->pairs);
+  j->gemm = luc__gemm_kernels(ctx, &(luc_gemm){.dtype = r->dtype, .pairs = r->pairs});
   j->size = (int64_t)luc__dtype_size(r->dtype);
   j->gates = luc__cell_gates(r->cell) * r->hidden;
   j->work = luc__cell_work(r->cell) * r->hidden;

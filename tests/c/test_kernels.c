@@ -149,6 +149,62 @@ static uint64_t product_bits(int threads) {
   return hash;
 }
 
+/* A bfloat16 near 1 and its number. */
+static uint16_t some_half(double *number) {
+  const uint32_t bits = (uint32_t)kt_int(0x3f00, 0x3fff) << 16 | (uint32_t)kt_int(0, 1) << 31;
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  *number = f;
+  return (uint16_t)(bits >> 16);
+}
+
+/* The same of pairs, by layouts whose A and B have adjacent rows or columns. */
+static void check_pairs(luc_context *ctx, int64_t m, int64_t n, int64_t k) {
+  const bool ta = kt_int(0, 1), tb = kt_int(0, 1);
+  luc_gemm g = {.dtype = LUC_FLOAT32, .m = m, .n = n, .k = k, .batch = 1, .pairs = true};
+  g.a_row = ta ? 1 : k + kt_int(0, 2), g.a_col = ta ? m + kt_int(0, 2) : 1;
+  g.b_row = tb ? 1 : n + kt_int(0, 2), g.b_col = tb ? k + kt_int(0, 2) : 1;
+  g.c_row = n + kt_int(0, 2);
+  g.alpha = kt_int(0, 3) ? 1 : 0.5, g.beta = kt_int(0, 1) ? 0 : kt_int(0, 1) ? 1 : -0.75;
+  g.bias_kind = (luc_bias)kt_int(0, 2), g.relu = kt_int(0, 2) == 0;
+  const int64_t size_a = ta ? k * g.a_col : m * g.a_row, size_b = tb ? n * g.b_col : k * g.b_row;
+  kt_array a = kt_random(LUC_FLOAT32, size_a), b = kt_random(LUC_FLOAT32, size_b);
+  kt_array c = kt_random(LUC_FLOAT32, m * g.c_row), bias = kt_random(LUC_FLOAT32, m + n);
+  double *x = malloc(sizeof(double) * 2 * (size_t)size_a);
+  double *y = malloc(sizeof(double) * 2 * (size_t)size_b);
+  for (int64_t i = 0; i < 2 * size_a; i++) ((uint16_t *)a.p)[i] = some_half(&x[i]);
+  for (int64_t i = 0; i < 2 * size_b; i++) ((uint16_t *)b.p)[i] = some_half(&y[i]);
+  g.a = a.p, g.b = b.p, g.c = c.p, g.bias = g.bias_kind ? bias.p : NULL;
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      double sum = 0, *to = &c.v[i * g.c_row + j];
+      for (int64_t p = 0; p < 2 * k; p++)
+        sum += x[2 * (i * g.a_row + p / 2 * g.a_col) + p % 2] *
+               y[2 * (p / 2 * g.b_row + j * g.b_col) + p % 2];
+      *to = g.alpha * sum + g.beta * *to;
+      if (g.bias_kind) *to += bias.v[g.bias_kind == LUC_BIAS_ROW ? i : j];
+      if (g.relu && *to < 0) *to = 0;
+    }
+  CHECK_OK(luc__gemm(ctx, &g));
+  char what[120];
+  snprintf(what, sizeof what, "pairs %dx%dx%d ta %d tb %d", (int)m, (int)n, (int)k, ta, tb);
+  kt_check(what, &c, 2e-5 * (double)k);
+  kt_free(&a), kt_free(&b), kt_free(&c), kt_free(&bias);
+  free(x), free(y);
+}
+
+static void products_of_pairs(luc_context *ctx, luc_dtype dtype) {
+  if (dtype != LUC_FLOAT32 || !luc__gemm_has_pairs(ctx)) return;
+  for (int i = 0; i < kt_rounds(400); i++)
+    check_pairs(ctx, kt_int(1, 70), kt_int(1, 70), kt_int(LUC_LEAST_PAIRS, 70));
+  for (int i = 0; i < kt_rounds(20); i++)
+    check_pairs(ctx, kt_int(1, 250), kt_int(1, 450), kt_int(LUC_LEAST_PAIRS, 600));
+}
+
+TEST("products of pairs of bfloat16 are those of doubles") {
+  kt_everywhere(products_of_pairs);
+}
+
 TEST("a product is the same for any number of threads") {
   uint64_t one = product_bits(1);
   CHECK_EQ(product_bits(2), one);

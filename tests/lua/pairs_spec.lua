@@ -1,0 +1,170 @@
+-- Products of bfloat16, which machines make in ways of their own (by pairs along the sum, by tiles
+-- of them): of every size around a tile's and layout they are those of doubles, as exactly as
+-- bfloat16 tells them. LUCERNA_ISA=avx512 is without tiles.
+local lucerna = require "lucerna"
+local parity = require "parity"
+local nn, bfloat16 = lucerna.nn, lucerna.bfloat16
+local F = nn.functional
+
+local SIZES = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 130}
+local STEP = os.getenv("LUCERNA_TEST_SHORT") and 7 or 1
+
+local function draw(...) return lucerna.randn(...):to(bfloat16) end
+
+-- The same numbers with the last two dimensions the other way round in memory.
+local function turned(x) return x:transpose(-2, -1):contiguous():transpose(-2, -1) end
+
+-- The same numbers, none of them adjacent.
+local function apart(x) return lucerna.stack({x, x * 0}, -1):select(-1, 1) end
+
+-- The product of a and b and what was added: `scale` bounds the sums of what may be rounded.
+local function check(have, a, b, more, relu)
+  local x, y = a:double(), b:double()
+  local want, scale = x:matmul(y), x:abs():matmul(y:abs())
+  if more then want, scale = want + more:double(), scale + more:double():abs() end
+  if relu then want = want:relu() end
+  assert.equal(bfloat16, have.dtype)
+  assert.same(want:size(), have:size())
+  if want:numel() == 0 then return end
+  local off = (have:double() - want):abs() - scale * 2 ^ -8
+  assert.is_true(off:max():item() <= 1e-6)
+end
+
+local LAYOUTS = {
+  function(a, b) return a, b end,
+  function(a, b) return a, turned(b) end,
+  function(a, b) return turned(a), b end,
+  function(a, b) return turned(a), turned(b) end,
+  function(a, b) return apart(a), apart(b) end,
+}
+
+describe("products of bfloat16", function()
+  before_each(function() lucerna.manual_seed(11) end)
+
+  it("are those of doubles, of every size and layout", function()
+    local i = 0
+    for _, m in ipairs(SIZES) do
+      for _, k in ipairs(SIZES) do
+        for _, n in ipairs(SIZES) do
+          i = i + 1
+          if i % STEP == 0 then
+            local a, b = LAYOUTS[i % #LAYOUTS + 1](draw(m, k), draw(k, n))
+            check(lucerna.mm(a, b), a, b)
+          end
+        end
+      end
+    end
+  end)
+
+  it("are so of long sums and many columns", function()
+    for i, s in ipairs {{64, 1030, 70}, {130, 2049, 33}, {33, 520, 450}, {1100, 64, 40},
+      {20, 300, 1000}, {200, 600, 200}} do
+      for l = 1, #LAYOUTS do
+        if (i + l) % STEP == 0 or STEP == 1 then
+          local a, b = LAYOUTS[l](draw(s[1], s[2]), draw(s[2], s[3]))
+          check(a:matmul(b), a, b)
+        end
+      end
+    end
+  end)
+
+  it("are so in batches", function()
+    for _, s in ipairs {{3, 64, 64, 64}, {5, 17, 40, 33}, {2, 130, 100, 65}, {70, 16, 64, 16}} do
+      local a, b = draw(s[1], s[2], s[3]), draw(s[1], s[3], s[4])
+      for _, layout in ipairs(LAYOUTS) do
+        local x, y = layout(a, b)
+        check(lucerna.bmm(x, y), x, y)
+      end
+      check(a:matmul(b[1]), a, b[1])
+      check(a[1]:matmul(b), a[1], b)
+    end
+  end)
+
+  it("take a bias, a factor and relu", function()
+    for _, s in ipairs {{64, 64, 64}, {33, 100, 50}, {5, 130, 64}, {300, 64, 17},
+      {100, 600, 200}} do
+      local x, w, c = draw(s[1], s[2]), draw(s[3], s[2]), draw(s[3])
+      check(F.linear(x, w), x, w:t())
+      check(F.linear(x, w, c), x, w:t(), c)
+      check(F.linear(turned(x), w, c), x, w:t(), c)
+      local net = nn.Sequential(nn.Linear(s[2], s[3]), nn.ReLU()):to(bfloat16):eval()
+      lucerna.no_grad(function()
+        check(net(x), x, net[1].weight:detach():t(), net[1].bias:detach(), true)
+      end)
+      local add = draw(s[1], s[3])
+      check(lucerna.addmm(add, x, w:t(), {beta = 0.5, alpha = 2}), x * 2, w:t(), add * 0.5)
+    end
+  end)
+
+  it("have gradients that are such products", function()
+    for _, s in ipairs {{64, 64, 64}, {40, 100, 72}, {130, 33, 65}} do
+      local x, w = draw(s[1], s[2]):requires_grad_(), draw(s[3], s[2]):requires_grad_()
+      local g = draw(s[1], s[3])
+      F.linear(x, w):backward(g)
+      check(x.grad, g, w:detach())
+      check(w.grad, g:t(), x:detach())
+    end
+  end)
+
+  it("keep NaN and infinity to their rows and columns", function()
+    for _, s in ipairs {{64, 64, 64}, {33, 50, 40}, {20, 33, 130}} do
+      for l = 1, #LAYOUTS do
+        local a, b = draw(s[1], s[2]), draw(s[2], s[3])
+        a[3][s[2]] = 0 / 0
+        a[5][2] = math.huge
+        b[1][s[3]] = 0 / 0
+        local x, y = LAYOUTS[l](a, b)
+        local c = lucerna.mm(x, y):double()
+        local nans = c:isnan()
+        assert.is_true(nans[3]:all():item())
+        assert.is_true(nans:select(2, s[3]):all():item())
+        assert.equal(s[3] + s[1] - 1, nans:sum():item())
+        assert.is_true(c[5]:narrow(1, 1, s[3] - 1):isinf():all():item())
+        assert.equal(s[3] - 1, c:isinf():sum():item())
+      end
+    end
+  end)
+
+  it("may be empty", function()
+    assert.same({0, 64}, lucerna.mm(draw(0, 64), draw(64, 64)):size())
+    assert.same({64, 0}, lucerna.mm(draw(64, 64), draw(64, 0)):size())
+    assert.equal(0, lucerna.mm(draw(64, 0), draw(0, 64)):abs():sum():item())
+    assert.same({0, 64, 64}, lucerna.bmm(draw(0, 64, 64), draw(0, 64, 64)):size())
+  end)
+
+  it("are the same of any number of threads", function()
+    local a, b, n = draw(600, 520), draw(520, 700), lucerna.get_num_threads()
+    local function results() return {lucerna.mm(a, b), F.linear(a, turned(b):t()), a:t():mm(a)} end
+    lucerna.set_num_threads(1)
+    local one = results()
+    lucerna.set_num_threads(3)
+    for i, y in ipairs(results()) do assert.is_true(one[i]:equal(y)) end
+    lucerna.set_num_threads(n)
+  end)
+end)
+
+describe("convolutions of bfloat16", function()
+  it("are those of doubles, there and back", function()
+    lucerna.manual_seed(12)
+    for _, s in ipairs {
+      {{2, 64, 9, 11}, {32, 64, 1, 1}}, {{2, 40, 12, 12}, {33, 40, 3, 3}, 1, 1},
+      {{1, 64, 14, 14}, {64, 64, 3, 3}, 2, 1}, {{2, 66, 8, 8}, {48, 33, 3, 3}, 1, 1, 1, 2},
+      {{3, 32, 7, 7}, {256, 32, 3, 3}, 1, 0}, {{1, 35, 20, 20}, {20, 35, 5, 5}, 1, 2, 2},
+    } do
+      local x, w = draw(s[1]), draw(s[2])
+      local function run(dtype)
+        local input, weight = x:to(dtype):requires_grad_(), w:to(dtype):requires_grad_()
+        local bias = lucerna.linspace(-1, 1, s[2][1]):to(bfloat16):to(dtype)
+        local y = F.conv2d(input, weight, bias, s[3] or 1, s[4] or 0, s[5] or 1, s[6] or 1)
+        local g = lucerna.linspace(-1, 2, y:numel()):to(bfloat16):to(dtype)
+        y:backward(g:reshape(y:size()))
+        return {y:detach(), input.grad, weight.grad}
+      end
+      local want = run(lucerna.float64)
+      for i, have in ipairs(run(bfloat16)) do
+        assert.equal(bfloat16, have.dtype)
+        parity.close(have:double(), want[i], {rtol = 0.01, atol = 0.01, scale = true})
+      end
+    end
+  end)
+end)
