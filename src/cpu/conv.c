@@ -12,7 +12,7 @@
 #include "cpu/conv_product.h"
 #include "cpu/conv_taps.h"
 #include "cpu/cuts.h"
-#include "cpu/gemm.h"
+#include "cpu/gemm_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/conv_1x1.h"
 #include "cpu/scratch.h"
@@ -189,21 +189,30 @@ static double forward_cost(const luc_conv *c) {
           rows * (250 + split_cost(p) * width));
 }
 
+/* Are products of an image's pixels with so many pairs of each filter made by tiles? */
+static bool by_tiles(luc_context *ctx, int64_t pixels, int64_t filters, int64_t pairs) {
+  const luc_gemm g = {.dtype = LUC_FLOAT32, .pairs = true, .m = filters, .n = pixels, .k = pairs};
+  return luc__gemm_kernels(ctx, &g)->tiles;
+}
+
 /* Sums of at least so many pairs, of `channels` that are summed over. Minimal filtering saves more
  * where no output is skipped. */
 static bool may_pair(luc_context *ctx, const luc_conv *c, int64_t channels, int64_t taps,
-                     luc_winograd_way way) {
+                     luc_winograd_way way, bool tiles) {
   if (!luc__gemm_has_pairs(ctx) || luc__depthwise_suits(ctx, c)) return false;
   const int64_t each = channels / c->groups;
   if (luc__cuts(each, 2) * taps < LUC_LEAST_PAIRS || (c->groups > 1 && each % 2 != 0)) return false;
-  return luc__is_1x1(c) || luc__volume(c->stride) > 1 || luc__winograd_part(ctx, c, way) == 0;
+  return luc__is_1x1(c) || luc__volume(c->stride) > 1 || tiles ||
+         luc__winograd_part(ctx, c, way) == 0;
 }
 
 bool luc__conv_pairs_suit(luc_context *ctx, const luc_conv *c) {
   luc_conv pairs = *c;
   pairs.in_channels = luc__cuts(c->in_channels, 2);
-  return may_pair(ctx, c, c->in_channels, luc__volume(c->kernel), LUC_WINOGRAD_FORWARD) &&
-         (luc__is_1x1(c) || luc__conv_product_suits(&pairs, true) ||
+  const int64_t taps = luc__volume(c->kernel), k = pairs.in_channels / c->groups * taps;
+  const bool tiles = by_tiles(ctx, luc__volume(c->out), c->out_channels / c->groups, k);
+  return may_pair(ctx, c, c->in_channels, taps, LUC_WINOGRAD_FORWARD, tiles) &&
+         (luc__is_1x1(c) || tiles || luc__conv_product_suits(&pairs, true) ||
           forward_cost(&pairs) < fmin(forward_cost(c), luc__conv_filters_cost(c, false)));
 }
 
@@ -226,9 +235,12 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
 bool luc__conv_pairs_suit_input(luc_context *ctx, const luc_conv *c) {
   luc_conv pairs = *c;
   pairs.out_channels = luc__cuts(c->out_channels, 2);
-  return may_pair(ctx, c, c->out_channels, 1, LUC_WINOGRAD_INPUT) &&
-         (luc__is_1x1(c) || fmin(luc__conv_product_cost(&pairs), parts_cost(&pairs)) <
-                                luc__conv_filters_cost(c, true));
+  const int64_t k = pairs.out_channels / c->groups * luc__volume(c->kernel);
+  const bool tiles = by_tiles(ctx, luc__volume(c->in), c->in_channels / c->groups, k);
+  return may_pair(ctx, c, c->out_channels, 1, LUC_WINOGRAD_INPUT, tiles) &&
+         (luc__is_1x1(c) || tiles ||
+          fmin(luc__conv_product_cost(&pairs), parts_cost(&pairs)) <
+              luc__conv_filters_cost(c, true));
 }
 
 luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
