@@ -31,8 +31,8 @@ typedef struct job {
 } job;
 
 #if LUC_ISA_TILES
-/* Measured: what is packed and the tiles' configuration should pay. Where k is adjacent in both,
- * only the smaller is packed. */
+/* Measured: what is packed and the tiles' configuration should pay. Where k is adjacent in both, a
+ * few rows are all that is packed. */
 static bool suits_tiles(const luc_gemm *g) {
   enum { LEAST_PAIRS = 1 << 13, LEAST_IN_ALL = 1 << 15 };
   const int64_t side = g->a_col == 1 && g->b_row == 1 ? 4 : 8, work = g->m * g->n * g->k;
