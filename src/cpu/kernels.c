@@ -133,7 +133,7 @@ int64_t luc__second_cache(void) {
 
 bool luc__is_twofold(luc_context *ctx) {
 #if LUC_ISA_X86
-  return luc__kernels(ctx)->isa == LUC_ISA_AVX512 && __builtin_cpu_is("intel");
+  return luc__kernels(ctx)->isa >= LUC_ISA_AVX512 && __builtin_cpu_is("intel");
 #else
   (void)ctx;
   return false;
