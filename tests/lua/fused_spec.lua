@@ -129,10 +129,10 @@ describe("a ReLU behind a convolution", function()
   end
 
   it("rounds no sum of several chains another way", function()
-    local conv = nn.Conv2d(32, 32, 5, { padding = 2, dtype = lucerna.bfloat16 })
+    local conv = nn.Conv2d(16, 32, 5, { padding = 2, stride = 2, dtype = lucerna.bfloat16 })
     local fused = nn.Sequential(conv, nn.ReLU())
-    for _ = 1, 20 do
-      local x = lucerna.randn(2, 32, 8, 8):to(lucerna.bfloat16)
+    for _ = 1, 200 do
+      local x = lucerna.randn(2, 16, 15, 15):to(lucerna.bfloat16)
       assert.is_true(lucerna.equal(conv(x):relu(), fused(x)))
     end
   end)
