@@ -90,6 +90,11 @@ local function ctest(name, build, short)
   suite(name, env .. "ctest --test-dir " .. build .. " -V -j $(nproc)", count_ctest)
 end
 
+-- What mostly computes, and takes half of the time, is left out of the slow runs' short forms, with
+-- what is #slow: it runs as it is, and by the C tests with sanitizers.
+local COMPUTE = "/(attention|complex|dot|functional|half|linalg|models|order|property|recorded"
+  .. "|summary|threads|vmap|winograd)_spec"
+
 -- Specs run in a process each, as many at once as there are processors. which: a shell pattern of
 -- their names, of all if nil; settings: more of the environment.
 local function busted(name, build, interpreter, options, short, which, settings)
@@ -99,7 +104,8 @@ local function busted(name, build, interpreter, options, short, which, settings)
   local each = ('f=%s/$(basename "$0").log; echo "== $0" >$f; %s "$0" >>$f 2>&1'):format(
     log_of(name), run)
   local folder = log_of(name)
-  local list = "ls tests/lua/*_spec.lua" .. (which and " | grep -E '" .. which .. "'" or "")
+  local list = "ls tests/lua/*_spec.lua | grep " .. (which and "-E '" .. which .. "'"
+    or short and "-vE '" .. COMPUTE .. "'" or ".")
   local env = environment(build, short) .. "LUCERNA_LUA=" .. interpreter .. " " .. (settings or "")
   suite(name, ("(rm -rf %s; mkdir -p %s; %s | %s xargs -P $(nproc) -n 1 "
     .. "sh -c '%s'; status=$?; cat %s/*.log; exit $status)"):format(folder, folder, list, env, each,

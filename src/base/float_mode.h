@@ -1,6 +1,6 @@
-/* How a thread rounds and whether denormals are zeros to it, a register of its own that the host may
- * have set. A loop's workers compute as the thread that called, so that results do not depend on how
- * many there are. */
+/* How a thread rounds and whether denormals are zeros to it, a register of its own that the host
+ * may have set. A loop's workers compute as the thread that called, so that results do not depend
+ * on how many there are. */
 #ifndef LUC_FLOAT_MODE_H
 #define LUC_FLOAT_MODE_H
 

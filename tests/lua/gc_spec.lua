@@ -51,7 +51,8 @@ describe("large temporaries", function()
   for _, mode in ipairs { "generational", "incremental" } do
     it("do not pile up in " .. mode .. " mode", function()
       local early, late = in_mode(mode, peaks, 150)
-      assert.is_true(late <= 1.3 * early, ("%d, then %d bytes"):format(early, late))
+      local more = 4 * 2 ^ 20 -- a few temporaries: one that never rests left hardly any
+      assert.is_true(late <= 1.3 * early + more, ("%d, then %d bytes"):format(early, late))
       -- the pace of collecting grows with the host's own heap
       local most = 40 * 2 ^ 20 + 1024 * collectgarbage("count")
       assert.is_true(late < most, ("%d of %d bytes"):format(late, most))

@@ -3,10 +3,10 @@ return { title = "The library",
 {"get_default_dtype set_default_dtype", "The dtype of what is made of floats: float32 unless set."},
 {"get_num_threads set_num_threads", "How many threads compute; results do not depend on it."},
 {"set_flush_denormal", [=[
-set_flush_denormal(mode): true makes denormal floats (below 1.2e-38, doubles below 2.2e-308) zeros to
-this thread, Lua's own numbers included, and to those that compute for it; false, as at first, keeps
-them. Intel's cores take some 150 cycles for each, which a net that has learnt everything meets.
-Returns whether the machine can.]=]},
+set_flush_denormal(mode): true makes denormal floats (below 1.2e-38, doubles below 2.2e-308) zeros
+to this thread, Lua's own numbers included, and to those that compute for it; false, as at first,
+keeps them. Intel's cores take some 150 cycles for each, which a net that has learnt everything
+meets. Returns whether the machine can.]=]},
 {"is_winograd_enabled set_winograd_enabled", [=[
 May 3 x 3 and 5 x 5 convolutions of float32, and those of three dimensions with such kernels in the
 last two, go by Winograd's minimal filtering? They do unless it is set to false: several times
