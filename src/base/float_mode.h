@@ -4,11 +4,13 @@
 #ifndef LUC_FLOAT_MODE_H
 #define LUC_FLOAT_MODE_H
 
-#include <stdbool.h>
-
 #if defined(__x86_64__)
 #include <immintrin.h>
+#endif
+
 typedef unsigned luc_float_mode;
+
+#if defined(__x86_64__)
 enum { LUC_FLOAT_FLAGS = 0x3f, LUC_FLOAT_FLUSHES = 0x8040 }; /* MXCSR: what happened; FTZ, DAZ */
 static inline luc_float_mode luc__float_mode(void) {
   return _mm_getcsr() & ~(luc_float_mode)LUC_FLOAT_FLAGS;
@@ -18,7 +20,6 @@ static inline void luc__set_float_mode(luc_float_mode mode) {
   if (now != (mode | flags)) _mm_setcsr(mode | flags);
 }
 #elif defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)
-typedef unsigned luc_float_mode;
 enum { LUC_FLOAT_FLUSHES = 1 << 24 }; /* FPCR: FZ */
 static inline luc_float_mode luc__float_mode(void) {
   return (luc_float_mode)__builtin_aarch64_get_fpcr();
@@ -27,7 +28,6 @@ static inline void luc__set_float_mode(luc_float_mode mode) {
   if (luc__float_mode() != mode) __builtin_aarch64_set_fpcr(mode);
 }
 #else
-typedef unsigned luc_float_mode;
 enum { LUC_FLOAT_FLUSHES = 0 };
 static inline luc_float_mode luc__float_mode(void) {
   return 0;

@@ -261,6 +261,21 @@ static void run_on_pool(luc_pool *pool, int64_t n, int64_t grain, luc_range_fn f
   join_workers(pool);
 }
 
+/* A loop for threads of the host's, which keep their own way to compute. */
+typedef struct hosted {
+  luc_range_fn fn;
+  void *arg;
+  luc_float_mode float_mode;
+} hosted;
+
+static void run_hosted(void *arg, int64_t begin, int64_t end) {
+  const hosted *h = arg;
+  const luc_float_mode own = luc__float_mode();
+  luc__set_float_mode(h->float_mode);
+  h->fn(h->arg, begin, end);
+  luc__set_float_mode(own);
+}
+
 void luc__parallel_for(luc_context *ctx, int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
   luc_pool *pool = ctx->pool;
   if (n <= 0) return;
@@ -275,7 +290,8 @@ void luc__parallel_for(luc_context *ctx, int64_t n, int64_t grain, luc_range_fn 
   }
   atomic_store_explicit(&pool->busy, true, memory_order_relaxed);
   if (pool->parallel != NULL) {
-    pool->parallel(pool->parallel_ud, n, grain, fn, arg);
+    hosted h = {fn, arg, luc__float_mode()};
+    pool->parallel(pool->parallel_ud, n, grain, run_hosted, &h);
   } else {
     if (pool->workers < pool->num_threads - 1 && !pool->failed) start_workers(pool);
     run_on_pool(pool, n, grain, fn, arg);

@@ -290,6 +290,35 @@ TEST_ALONE("a host can supply its own parallel loop") {
   luc_context_free(ctx);
 }
 
+static void halve(void *arg, int64_t begin, int64_t end) {
+  float *x = arg;
+  for (int64_t i = begin; i < end; i++) x[i] *= 0.5f;
+}
+
+/* The loop of a host whose threads keep denormals. */
+static void keeping_loop(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
+  volatile float small = 1e-39f;
+  luc_set_flush_denormal(false);
+  host_loop(ud, n, grain, fn, arg);
+  CHECK(small * 0.5f > 0);
+  luc_set_flush_denormal(true);
+}
+
+TEST_ALONE("a host's threads take denormals as the caller does, for its loop") {
+  float x[100];
+  int calls = 0;
+  luc_config cfg = {.num_threads = 4, .parallel = keeping_loop, .parallel_ud = &calls};
+  luc_context *ctx = NULL;
+  CHECK_OK(luc_context_new(&cfg, &ctx));
+  for (int i = 0; i < 100; i++) x[i] = 1e-39f;
+  const bool can = luc_set_flush_denormal(true);
+  luc__parallel_for(ctx, 100, 10, halve, x);
+  luc_set_flush_denormal(false);
+  CHECK_EQ(calls, 1);
+  for (int i = 0; can && i < 100; i++) CHECK(x[i] == 0);
+  luc_context_free(ctx);
+}
+
 TEST_ALONE("a forked child works alone and closes its copy") {
   static loop l;
   luc_context *ctx = test_open(3);
