@@ -7,9 +7,12 @@
 #include <cpuid.h>
 #endif
 
-enum { SMALL = 1 << 22 }; /* no last cache is */
+enum {
+  SMALL = 1 << 22, /* no last cache is */
+  LARGE = 1 << 25  /* what is larger serves many: one process does not get all of it */
+};
 
-/* Bytes of the largest; without cpuid, so many as nothing fills. */
+/* Bytes of the largest, or LARGE; without cpuid, so many as nothing fills. */
 static int64_t find(void) {
   int64_t most = 0;
 #if defined(__x86_64__)
@@ -22,6 +25,7 @@ static int64_t find(void) {
       if (bytes > most) most = bytes;
     }
 #endif
+  if (most > LARGE) most = LARGE;
   return most > 0 ? most : INT64_MAX;
 }
 
