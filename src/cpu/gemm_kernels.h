@@ -11,6 +11,7 @@ enum {
 #else
   LUC_GEMM_KC = 512, /* length of one chain of additions */
 #endif
+  LUC_GEMM_STRIP = 16,
   LUC_GEMM_NC = 192, /* columns packed at a time: a multiple of every tile's width */
   LUC_GEMM_MC = 64   /* rows that meet all of these before the next */
 };
@@ -60,6 +61,10 @@ typedef struct luc_gemm_kernels {
   /* To pairs: n floats rounded, none of them a denormal. */
   void (*round)(int64_t n, const void *from, void *to);
   bool tiles; /* serial is best, however A and B lie */
+  /* Of tiles: B lies in strips of LUC_GEMM_STRIP columns, one after another, k, which is a multiple
+   * of that, by itself in each (b_row and b_col are ignored); A's k is adjacent, and rows after its
+   * last may be read until they are such a multiple. */
+  void (*strips)(const luc_gemm *g);
 } luc_gemm_kernels;
 
 /* ORDER DTYPE: float32, float64. */

@@ -67,7 +67,8 @@ const luc_gemm_kernels luc__gemm_tiles = {.block = block_tiles,
                                           .transpose = transpose_f32,
                                           .weave = weave,
                                           .round = round_f32,
-                                          .tiles = true};
+                                          .tiles = true,
+                                          .strips = strips_tiles};
 #endif
 #else
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {0};

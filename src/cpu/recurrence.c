@@ -13,18 +13,20 @@
 #include "cpu/recurrence_kernels.h"
 #include "cpu/scratch.h"
 
-/* Columns of a block, or units of a piece of a step: a multiple of every tile's width. What is
- * worth a range, in multiplications, or cutting steps, in weights that one reads for a row. */
-static const int64_t WIDTH = 48, RANGE_WORK = 1 << 18, STEP_WORK = 1 << 16;
+/* Columns of a block, or units of a piece of a step: a multiple of every tile's width (with AMX's
+ * two tiles are beside each other). What is worth a range, in multiplications, or cutting steps, in
+ * weights that one reads for a row. */
+static const int64_t WIDTH = 48, TILES_WIDTH = 64, RANGE_WORK = 1 << 18, STEP_WORK = 1 << 16;
 
 /* A factor B [k, n] of products: wᵀ of w [n, k] (turned) or w [k, n] itself; packed in blocks of
- * WIDTH columns, of which none holds some of two groups (gates), unless data is NULL. */
+ * `width` columns, of which none holds some of two groups (gates), unless data is NULL. Tiles take
+ * strips, whose k is filled up with zeros to depth. */
 typedef struct factor {
   const char *w;
   bool turned;
   char *data;
   size_t bytes;
-  int64_t k, n, group;
+  int64_t k, n, group, width, depth;
 } factor;
 
 typedef struct job {
@@ -36,10 +38,11 @@ typedef struct job {
   int64_t size, gates, work; /* bytes of an element; elements of a row of gates and of work */
   int64_t range;             /* rows */
   bool by_units;             /* all rows are one range, whose steps are cut */
+  int64_t piece;             /* units of a piece of a step */
   bool once;                 /* one step, whose product is not the ranges' */
   factor share, projection;
-  char *halves; /* pairs: what meets w_hh next, as bfloat16, [batch, half_width] */
-  int64_t half_width;
+  char *halves; /* pairs: what meets w_hh next, as bfloat16, [batch, half_pitch], and zeros */
+  int64_t half_width, half_pitch;
   size_t half_bytes;
   char *step; /* once: the state's share of the gates where no gradient keeps it, [batch, pitch] */
   size_t step_bytes;
@@ -59,35 +62,40 @@ static char *at(const job *j, const void *matrix, int64_t row, int64_t width) {
 
 /* Worth it for many rows of which several meet B at once: dots of rows with w's are as fast for
  * few. */
+enum { LEAST_ROWS = 32 };
 static bool pays_to_pack(const job *j) {
   const luc_recurrence *r = j->r;
-  return j->range >= 4 && r->offsets[r->steps] >= 32;
+  return j->range >= 4 && r->offsets[r->steps] >= LEAST_ROWS;
 }
 
 /* Column i of B, packed. */
 static char *packed_at(const job *j, const factor *b, int64_t i) {
-  const int64_t before = i / b->group * luc__whole(b->group, WIDTH) + i % b->group;
-  return at(j, b->data, before, b->k);
+  const int64_t before = i / b->group * luc__whole(b->group, b->width) + i % b->group;
+  return at(j, b->data, before, b->depth);
 }
 
 static int64_t block_at(const factor *b, int64_t i, int64_t end) {
   const int64_t group_end = (i / b->group + 1) * b->group;
-  return luc__min64(luc__min64(end, group_end) - i, WIDTH);
+  return luc__min64(luc__min64(end, group_end) - i, b->width);
 }
 
 static luc_status make_factor(luc_context *ctx, const job *j, factor *b, const void *w, bool turned,
                               int64_t k, int64_t n, int64_t group) {
+  const bool tiles = j->gemm->tiles;
   *b = (factor){.w = w, .turned = turned, .k = k, .n = n, .group = group};
   if (!w || !pays_to_pack(j)) return LUC_OK;
-  b->bytes = luc__mul_size((size_t)(n / group * luc__whole(group, WIDTH) * k), (size_t)j->size);
+  b->width = tiles ? LUC_GEMM_STRIP : WIDTH, b->depth = tiles ? luc__whole(k, LUC_GEMM_STRIP) : k;
+  b->bytes =
+      luc__mul_size((size_t)(n / group * luc__whole(group, b->width) * b->depth), (size_t)j->size);
   b->data = luc__alloc(ctx, b->bytes);
   if (!b->data) return LUC_ERR_MEMORY;
+  if (tiles) memset(b->data, 0, b->bytes);
   for (int64_t i = 0, columns; i < n; i += columns) {
     columns = block_at(b, i, n);
     char *to = packed_at(j, b, i);
-    if (turned) j->gemm->transpose(columns, k, at(j, w, i, k), k, to, WIDTH);
+    if (turned) j->gemm->transpose(columns, k, at(j, w, i, k), k, to, b->width);
     for (int64_t q = 0; !turned && q < k; q++)
-      memcpy(at(j, to, q, WIDTH), at(j, w, q, n) + i * j->size, (size_t)(columns * j->size));
+      memcpy(at(j, to, q, b->width), at(j, w, q, n) + i * j->size, (size_t)(columns * j->size));
   }
   return LUC_OK;
 }
@@ -99,14 +107,18 @@ static void product_part(const job *j, const factor *b, int64_t first, int64_t e
   luc_gemm g = {.m = m, .k = b->k, .a = a, .a_row = b->k, .a_col = 1, .alpha = 1, .beta = beta};
   g.c_row = c_row;
   g.bias_kind = LUC_BIAS_COLUMN;
-  g.b_row = b->data ? WIDTH : b->turned ? 1 : b->n;
+  const bool strips = b->data && j->gemm->tiles;
+  if (strips) g.k = b->depth, g.a_row = j->half_pitch / 2;
+  g.b_row = b->data ? b->width : b->turned ? 1 : b->n;
   g.b_col = !b->data && b->turned ? b->k : 1;
   for (int64_t i = first; i < end; i += g.n) {
-    g.n = b->data ? block_at(b, i, end) : end - i;
+    g.n = b->data && !strips ? block_at(b, i, end) : end - i;
     g.b = b->data ? packed_at(j, b, i) : b->w + i * (b->turned ? b->k : 1) * j->size;
     g.c = (char *)c + i * j->size;
     g.bias = bias ? (const char *)bias + i * j->size : NULL;
-    if (g.b_row == 1 && g.b_col != 1)
+    if (strips)
+      j->gemm->strips(&g);
+    else if (g.b_row == 1 && g.b_col != 1)
       j->gemm->dots(&g);
     else
       j->gemm->block(&g);
@@ -136,12 +148,14 @@ static char *rows_at(const range *p, const void *matrix, int64_t step, int64_t w
 static void round_rows(const range *p, int64_t n, const char *rows) {
   const job *j = p->j;
   if (!j->halves) return;
-  j->gemm->round(n * j->half_width, rows, at(j, j->halves, p->begin, j->half_width / 2));
+  for (int64_t i = 0; i < n; i++)
+    j->gemm->round(j->half_width, at(j, rows, i, j->half_width),
+                   at(j, j->halves, p->begin + i, j->half_pitch / 2));
 }
 
 /* Those rows, as the product takes them. */
 static const char *rounded(const range *p, const char *rows) {
-  return p->j->halves ? at(p->j, p->j->halves, p->begin, p->j->half_width / 2) : rows;
+  return p->j->halves ? at(p->j, p->j->halves, p->begin, p->j->half_pitch / 2) : rows;
 }
 
 static int64_t step_at(const luc_recurrence *r, int64_t i) {
@@ -162,15 +176,16 @@ static void run_pieces(void *arg, int64_t begin, int64_t end) {
   const step_job *s = arg;
   range p = *s->rows;
   for (int64_t i = begin; i < end; i++) {
-    p.unit = i * WIDTH;
-    p.units = luc__min64(p.j->r->hidden - p.unit, WIDTH);
+    p.unit = i * p.j->piece;
+    p.units = luc__min64(p.j->r->hidden - p.unit, p.j->piece);
     s->run(s, &p);
   }
 }
 
 static void run_step(luc_context *ctx, step_job *s) {
-  if (s->rows->j->by_units)
-    luc__parallel_for(ctx, luc__cuts(s->rows->j->r->hidden, WIDTH), 1, run_pieces, s);
+  const job *j = s->rows->j;
+  if (j->by_units)
+    luc__parallel_for(ctx, luc__cuts(j->r->hidden, j->piece), 1, run_pieces, s);
   else
     s->run(s, s->rows);
 }
@@ -372,20 +387,24 @@ static void run_ranges(void *arg, void *scratch, int64_t begin, int64_t end) {
   }
 }
 
-/* Rows of a range: eight fill a tile of the product, fewer if else there were no two ranges. */
+/* Rows of a range: eight fill a tile of the product, fewer if else there were no two ranges; of
+ * AMX's 16 do, and 32 two beside each other. */
 static int64_t choose_range(const job *j) {
   const luc_recurrence *r = j->r;
   int64_t rows = r->batch >= 16 ? 8 : luc__cuts(r->batch, 2),
           row_work = r->steps * j->gates * r->output;
+  if (j->gemm->tiles) rows = r->batch >= 64 ? 32 : 16;
   while (rows < r->batch && rows * row_work < RANGE_WORK) rows *= 2;
   while (luc__cuts(r->batch, rows) > 32) rows *= 2;
   return luc__min64(rows, r->batch);
 }
 
-/* Few rows of many units; a projection would need all of them twice. */
+/* Few rows of many units; a projection would need all of them twice. Tiles read weights as fast as
+ * 32 rows meet them, so that more rows are few. */
 static bool goes_by_units(const job *j) {
   const luc_recurrence *r = j->r;
-  return r->batch < 16 && !r->w_hr && r->hidden >= 2 * WIDTH && j->gates * r->output >= STEP_WORK;
+  return r->batch < (j->gemm->tiles ? 128 : 16) && !r->w_hr && r->hidden >= 2 * WIDTH &&
+         j->gates * r->output >= STEP_WORK;
 }
 
 /* Few weights, packed, are still in the cache; the way back need not turn them. */
@@ -428,15 +447,22 @@ static luc_status make_step(luc_context *ctx, job *j) {
   return j->step ? LUC_OK : LUC_ERR_MEMORY;
 }
 
+static luc_status make_halves(luc_context *ctx, job *j) {
+  const bool strips = j->gemm->tiles && !j->once;
+  const int64_t rows = strips ? j->r->batch + LUC_GEMM_STRIP - 1 : j->r->batch;
+  j->half_width = j->half_pitch = j->g ? j->gates : j->r->output;
+  if (strips) j->half_pitch = luc__whole(j->half_width, 2 * LUC_GEMM_STRIP);
+  j->half_bytes = luc__mul_size((size_t)(rows * j->half_pitch), sizeof(uint16_t));
+  j->halves = luc__alloc(ctx, j->half_bytes);
+  if (!j->halves) return LUC_ERR_MEMORY;
+  if (strips) memset(j->halves, 0, j->half_bytes);
+  return LUC_OK;
+}
+
 static luc_status make_factors(luc_context *ctx, job *j) {
   const luc_recurrence *r = j->r;
   const int64_t group = j->by_units ? r->hidden : j->gates, pair = r->pairs ? 2 : 1;
-  if (r->pairs) {
-    j->half_width = j->g ? j->gates : r->output;
-    j->half_bytes = luc__mul_size((size_t)(r->batch * j->half_width), sizeof(uint16_t));
-    j->halves = luc__alloc(ctx, j->half_bytes);
-    if (!j->halves) return LUC_ERR_MEMORY;
-  }
+  if (r->pairs) LUC_TRY(make_halves(ctx, j));
   if (j->once) return make_step(ctx, j);
   if (j->g) {
     LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates / pair, r->output, r->output));
@@ -446,16 +472,26 @@ static luc_status make_factors(luc_context *ctx, job *j) {
   return make_factor(ctx, j, &j->projection, r->w_hr, true, r->hidden, r->output, r->output);
 }
 
+/* Those for large products only where weights are packed. */
+static const luc_gemm_kernels *kernels_of(luc_context *ctx, const job *j) {
+  const luc_recurrence *r = j->r;
+  luc_gemm g = {.dtype = r->dtype, .pairs = r->pairs, .a_col = 1, .b_row = 1, .batch = 1};
+  g.n = j->gates, g.k = r->output / 2;
+  if (r->offsets[r->steps] >= LEAST_ROWS) g.m = r->batch;
+  return luc__gemm_kernels(ctx, &g);
+}
+
 static luc_status run(luc_context *ctx, job *j) {
   const luc_recurrence *r = j->r;
   luc_status status = LUC_OK;
   if (r->batch == 0) return status;
   j->kernels = &luc__kernels(ctx)->recurrence[r->dtype];
-  j->gemm = luc__gemm_kernels(ctx, &(luc_gemm){.dtype = r->dtype, .pairs = r->pairs});
   j->size = (int64_t)luc__dtype_size(r->dtype);
   j->gates = luc__cell_gates(r->cell) * r->hidden;
+  j->gemm = kernels_of(ctx, j);
   j->work = luc__cell_work(r->cell) * r->hidden;
   j->by_units = goes_by_units(j);
+  j->piece = j->gemm->tiles ? TILES_WIDTH : WIDTH;
   j->range = j->by_units ? r->batch : choose_range(j);
   j->once = goes_at_once(j);
   LUC_GO(make_factors(ctx, j));

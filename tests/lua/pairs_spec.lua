@@ -168,3 +168,67 @@ describe("convolutions of bfloat16", function()
     end
   end)
 end)
+
+describe("recurrent layers of bfloat16", function()
+  -- States are rounded in each step, so a few units of bfloat16 come together over some of them.
+  local CASES = { -- class, input, hidden, steps, rows
+    {nn.LSTM, 40, 128, 5, 33}, {nn.LSTM, 32, 100, 4, 17}, {nn.LSTM, 33, 66, 6, 130},
+    {nn.LSTM, 16, 34, 9, 5}, {nn.GRU, 40, 128, 5, 16}, {nn.GRU, 32, 100, 6, 40},
+    {nn.RNN, 40, 260, 4, 20}, {nn.RNN, 32, 50, 5, 150},
+  }
+
+  local function run(net, x, g)
+    local input = x:detach():requires_grad_()
+    local y, state = net(input)
+    y:backward(g)
+    local found = {y:detach(), (type(state) == "table" and state[2] or state):detach(), input.grad}
+    for _, p in net:named_parameters() do
+      found[#found + 1] = p.grad
+      p.grad = nil
+    end
+    return found
+  end
+
+  it("are those of doubles, there and back", function()
+    lucerna.manual_seed(13)
+    for _, c in ipairs(CASES) do
+      local net = c[1](c[2], c[3]):to(bfloat16)
+      local x, g = draw(c[4], c[5], c[2]), draw(c[4], c[5], c[3])
+      local have = run(net, x, g)
+      local want = run(net:double(), x:double(), g:double())
+      for i, w in ipairs(want) do
+        assert.equal(bfloat16, have[i].dtype)
+        parity.close(have[i]:double(), w, {rtol = 0.02, atol = 0.02, scale = true})
+      end
+    end
+  end)
+
+  it("are the same of any number of threads", function()
+    lucerna.manual_seed(14)
+    local n = lucerna.get_num_threads()
+    for _, c in ipairs(CASES) do
+      local net, one = c[1](c[2], c[3]):to(bfloat16), nil
+      local x, g = draw(c[4], c[5], c[2]), draw(c[4], c[5], c[3])
+      for threads = 1, 3 do
+        lucerna.set_num_threads(threads)
+        local have = run(net, x, g)
+        one = one or have
+        for i, t in ipairs(have) do assert.is_true(one[i]:equal(t)) end
+      end
+    end
+    lucerna.set_num_threads(n)
+  end)
+
+  it("take sequences of different lengths", function()
+    lucerna.manual_seed(15)
+    local lengths = {9, 9, 7, 6, 6, 5, 4, 4, 3, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1}
+    local net = nn.LSTM(40, 128, {bidirectional = true}):to(bfloat16)
+    local x = draw(9, #lengths, 40)
+    local packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
+    local y = nn.utils.rnn.pad_packed_sequence(net(packed))
+    net:double()
+    packed = nn.utils.rnn.pack_padded_sequence(x:double(), lengths)
+    local want = nn.utils.rnn.pad_packed_sequence(net(packed))
+    parity.close(y:double(), want, {rtol = 0.02, atol = 0.02, scale = true})
+  end)
+end)
