@@ -33,36 +33,65 @@ typedef struct block {
 } block;
 
 /* Scratch of one thread: packed keys and packed values, two blocks of scores, and per query of a
- * piece its maximum and its sum. */
+ * piece its maximum and its sum. Of pairs (see below) also rows of queries and of their gradients,
+ * weights as bfloat16, these turned and woven, and what else meets them. */
 typedef struct scratch {
   char *keys, *values, *scores, *more, *max, *sum;
+  char *queries, *grads, *halves, *turned, *woven, *columns, *key_columns;
 } scratch;
 
 static int64_t packed_size(const job *j) {
   return (int64_t)(luc__gemm_scratch_size((size_t)j->size) + 63) / 64 * 64;
 }
 
+/* Pairs that rows of so many elements are filled up to. */
+static int64_t depth_of(int64_t width) {
+  return luc__whole(luc__cuts(width, 2), LUC_GEMM_STRIP);
+}
+
+/* What pairs take, from `from` on; returns its size. */
+static int64_t cut_pairs(const job *j, scratch *s, char *from) {
+  const int64_t e = depth_of(j->a->e) * j->size, ev = depth_of(j->a->ev) * j->size;
+  char **const places[] = {&s->keys,    &s->values, &s->key_columns, &s->queries, &s->grads,
+                           &s->columns, &s->halves, &s->woven,       &s->turned};
+  const int64_t halves = QUERIES * KEYS / 2 * j->size;
+  const int64_t sizes[] = {KEYS * e,    KEYS * ev,    KEYS * e,
+                           QUERIES * e, QUERIES * ev, QUERIES * luc__max64(e, ev),
+                           halves,      halves,       halves};
+  int64_t size = 0;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; size += sizes[i++])
+    if (from) *places[i] = from + size;
+  return size;
+}
+
 static size_t scratch_size(const job *j) {
-  return (size_t)(2 * packed_size(j) + (2 * QUERIES * KEYS + 2 * GROUP * QUERIES) * j->size);
+  scratch s;
+  const int64_t rest = (2 * QUERIES * KEYS + 2 * GROUP * QUERIES) * j->size;
+  return (size_t)((j->a->pairs ? cut_pairs(j, &s, NULL) : 2 * packed_size(j)) + rest);
 }
 
 /* The values' scratch begins empty like the slot itself, with zeros. */
 static scratch cut_scratch(const job *j, void *slot) {
   const int64_t scores = (int64_t)QUERIES * KEYS * j->size;
   scratch s = {.keys = slot};
-  s.values = s.keys + packed_size(j);
-  s.scores = s.values + packed_size(j);
+  if (j->a->pairs) {
+    s.scores = s.keys + cut_pairs(j, &s, slot);
+  } else {
+    s.values = s.keys + packed_size(j);
+    s.scores = s.values + packed_size(j);
+    memset(s.values, 0, sizeof(luc_gemm_scratch));
+  }
   s.more = s.scores + scores;
   s.max = s.more + scores;
   s.sum = s.max + GROUP * QUERIES * j->size;
-  memset(s.values, 0, sizeof(luc_gemm_scratch));
   return s;
 }
 
 /* Row `row` of an item's matrix. */
 static char *at(const job *j, const luc_heads *h, int64_t item, int64_t row) {
   const luc_attention *a = j->a;
-  const int64_t size = h == &a->mask && a->mask_bool ? 1 : j->size;
+  const bool halves = a->pairs && (h == &a->q || h == &a->k || h == &a->v || h == &a->g);
+  const int64_t size = h == &a->mask && a->mask_bool ? 1 : halves ? 2 : j->size;
   int64_t offset = row * h->row;
   for (int d = a->nbatch - 1; d >= 0; d--) {
     offset += item % a->sizes[d] * h->batch[d];
@@ -116,6 +145,112 @@ static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k,
     j->gemm->serial(&g, packed);
 }
 
+/* ---- products of pairs ---- */
+
+/* Something by strips, whose distances are in pairs: k of a packed block of `depth`. */
+typedef struct packed {
+  const char *data;
+  int64_t depth;
+} packed;
+
+/* C [m, n] = alpha * A B + beta * C, of k pairs; rows of A a_row pairs apart. */
+static void strips(const job *j, int64_t m, int64_t n, int64_t k, double alpha, const char *a,
+                   int64_t a_row, packed b, double beta, void *c, int64_t c_row) {
+  const luc_gemm g = {.dtype = j->a->dtype,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .a = a,
+                      .b = b.data,
+                      .c = c,
+                      .a_row = a_row,
+                      .a_col = 1,
+                      .b_row = b.depth,
+                      .c_row = c_row,
+                      .batch = 1,
+                      .alpha = alpha,
+                      .beta = beta};
+  j->gemm->strips(&g);
+}
+
+/* Rows of `width` halves, `row` apart, filled up with zeros. */
+static void copy_rows(int64_t n, int64_t width, const char *from, int64_t row, char *to) {
+  const int64_t pitch = depth_of(width) * 4;
+  for (int64_t i = 0; i < n; i++, from += 2 * row, to += pitch) {
+    memcpy(to, from, (size_t)(2 * width));
+    memset(to + 2 * width, 0, (size_t)(pitch - 2 * width));
+  }
+}
+
+/* Strips of which the n rows are columns. */
+static packed pack_rows(const job *j, int64_t n, int64_t width, const char *from, int64_t row,
+                        char *to) {
+  const int64_t depth = depth_of(width), strip = LUC_GEMM_STRIP;
+  if (n % strip != 0 || 2 * depth != width)
+    memset(to, 0, (size_t)(luc__whole(n, strip) * depth * j->size));
+  for (int64_t i = 0; i < n; i += strip)
+    j->gemm->transpose(luc__min64(n - i, strip), width / 2, from + 2 * i * row, row / 2,
+                       to + i * depth * j->size, strip);
+  return (packed){to, depth};
+}
+
+/* Strips of their columns, of pairs of rows. */
+static packed pack_columns(const job *j, int64_t n, int64_t width, const char *from, int64_t row,
+                           char *to) {
+  const int64_t depth = depth_of(n), strip = LUC_GEMM_STRIP, bytes = depth * strip * j->size;
+  if (2 * depth != n || width % strip != 0)
+    memset(to, 0, (size_t)(luc__cuts(width, strip) * bytes));
+  for (int64_t c = 0; c < width; c += strip) {
+    const int64_t columns = luc__min64(width - c, strip), each = columns == strip ? n : 2;
+    for (int64_t i = 0; i < n; i += each) /* what is woven has rows of so many columns */
+      j->gemm->weave(luc__min64(n - i, each), columns, (const uint16_t *)from + i * row + c, row,
+                     to + c / strip * bytes + i / 2 * strip * j->size);
+  }
+  return (packed){to, depth};
+}
+
+/* A block of numbers as bfloat16, rows KEYS apart, zeros after each. */
+static void round_block(const job *j, const luc_attention_rows *r, char *halves) {
+  const int64_t whole = 2 * depth_of(r->n);
+  for (int64_t i = 0; i < r->rows; i++) {
+    uint16_t *to = (uint16_t *)halves + i * KEYS;
+    j->gemm->round(r->n, (const char *)r->scores + i * r->pitch * j->size, to);
+    memset(to + r->n, 0, (size_t)(whole - r->n) * sizeof *to);
+  }
+}
+
+/* Those with keys as rows, of pairs of queries. */
+static void turn_block(const job *j, const scratch *w, const luc_attention_rows *r) {
+  const int64_t depth = depth_of(r->rows);
+  if (2 * depth != r->rows) memset(w->turned, 0, (size_t)(r->n * depth * j->size));
+  j->gemm->weave(r->rows, r->n, (const uint16_t *)w->halves, KEYS, w->woven);
+  j->gemm->transpose(luc__cuts(r->rows, 2), r->n, w->woven, r->n, w->turned, depth);
+}
+
+/* What all queries meet of a block of keys: these, and values' columns; backward values, and
+ * keys' columns. */
+static void pack_keys(const job *j, const scratch *w, const block *b) {
+  const luc_attention *a = j->a;
+  const char *keys = at(j, &a->k, b->item, b->key), *values = at(j, &a->v, b->item, b->key);
+  pack_rows(j, b->keys, a->e, keys, a->k.row, w->keys);
+  if (!j->dout) {
+    pack_columns(j, b->keys, a->ev, values, a->v.row, w->values);
+    return;
+  }
+  pack_rows(j, b->keys, a->ev, values, a->v.row, w->values);
+  pack_columns(j, b->keys, a->e, keys, a->k.row, w->key_columns);
+}
+
+/* Rows of queries, or of their gradients, meet packed keys or values. */
+static void meet_keys(const job *j, const block *b, const luc_heads *rows, int64_t width,
+                      double alpha, char *copy, const char *keys, void *c) {
+  const int64_t depth = depth_of(width);
+  copy_rows(b->queries, width, at(j, rows, b->item, b->query), rows->row, copy);
+  strips(j, b->queries, b->keys, depth, alpha, copy, depth, (packed){keys, depth}, 0, c, KEYS);
+}
+
+/* ---- blocks of scores ---- */
+
 /* Keys that queries of a block can see end here. */
 static int64_t last_key(const luc_attention *a, const block *b) {
   return a->causal ? luc__min64(a->s, b->query + b->queries) : a->s;
@@ -124,8 +259,11 @@ static int64_t last_key(const luc_attention *a, const block *b) {
 /* Masked scores of a block, rows at distance KEYS. */
 static void score(const job *j, const scratch *w, const block *b) {
   const luc_attention *a = j->a;
-  product(j, w->keys, b->queries, b->keys, a->e, a->scale, queries_of(j, &a->q, b),
-          turned(keys_of(j, &a->k, b)), 0, w->scores, KEYS);
+  if (a->pairs)
+    meet_keys(j, b, &a->q, a->e, a->scale, w->queries, w->keys, w->scores);
+  else
+    product(j, w->keys, b->queries, b->keys, a->e, a->scale, queries_of(j, &a->q, b),
+            turned(keys_of(j, &a->k, b)), 0, w->scores, KEYS);
   if (!a->mask.data && !a->causal) return;
   const int64_t size = a->mask_bool ? 1 : j->size;
   const char *mask = a->mask.data ? at(j, &a->mask, b->item, b->query) : NULL;
@@ -167,9 +305,10 @@ static void fill(const job *j, char *to, double value) {
   }
 }
 
-/* A block of queries meets a block of keys; the sum grows in the result's own memory. max and sum
- * are the block's. */
-static void forward_block(const job *j, const scratch *w, const block *b, char *max, char *sum) {
+/* A block of queries meets a block of keys, some of those that are packed; the sum grows in the
+ * result's own memory. max and sum are the block's. */
+static void forward_block(const job *j, const scratch *w, const block *b, int64_t keys, char *max,
+                          char *sum) {
   const luc_attention *a = j->a;
   char *acc = at(j, j->out, b->item, b->query);
   const factor p = {w->scores, KEYS, false}, v = keys_of(j, &a->v, b);
@@ -177,7 +316,13 @@ static void forward_block(const job *j, const scratch *w, const block *b, char *
   score(j, w, b);
   j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, j->out->row, acc);
   if (j->weights) j->kernels->keep(&rows, sum, weights_of(j, b), j->weights_row);
-  product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, j->out->row);
+  if (!a->pairs) {
+    product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, j->out->row);
+    return;
+  }
+  round_block(j, &rows, w->halves);
+  strips(j, b->queries, a->ev, depth_of(b->keys), 1, w->halves, KEYS / 2,
+         (packed){w->values, depth_of(keys)}, b->key > 0, acc, j->out->row);
 }
 
 static void forward_piece(const job *j, const scratch *w, int64_t piece) {
@@ -186,13 +331,17 @@ static void forward_piece(const job *j, const scratch *w, int64_t piece) {
   const int64_t first = piece % j->groups * j->group, end = luc__min64(first + j->group, a->l);
   fill(j, w->max, -(double)INFINITY);
   fill(j, w->sum, 0);
-  for (b.key = 0; b.key < a->s; b.key += KEYS)
-    for (b.query = first; b.query < end; b.query += QUERIES) {
+  for (b.key = 0; b.key < a->s; b.key += KEYS) {
+    b.query = first, b.queries = end - first;
+    const int64_t keys = b.keys = luc__min64(KEYS, last_key(a, &b) - b.key);
+    if (a->pairs && keys > 0) pack_keys(j, w, &b);
+    for (; b.query < end; b.query += QUERIES) {
       const int64_t done = (b.query - first) * j->size;
       b.queries = luc__min64(QUERIES, end - b.query);
       b.keys = luc__min64(KEYS, last_key(a, &b) - b.key);
-      if (b.keys > 0) forward_block(j, w, &b, w->max + done, w->sum + done);
+      if (b.keys > 0) forward_block(j, w, &b, keys, w->max + done, w->sum + done);
     }
+  }
   j->kernels->finish(end - first, a->ev, j->out->row, at(j, j->out, b.item, first), w->max, w->sum,
                      j->lse + (b.item * a->l + first) * j->size);
 }
@@ -210,27 +359,70 @@ static double added_to(const job *j, int64_t first) {
   return luc__attention_adds(j->a) || first > 0;
 }
 
+/* Where a block's gradients go, and what their products add to. */
+typedef struct gradients {
+  char *dq, *dk, *dv;
+  int64_t dq_row;
+  double adds_q, adds;
+} gradients;
+
+/* p: the weights; ds, the scores' gradient, is in w->more. Of `keys` columns are packed. */
+static void add_pairs(const job *j, const scratch *w, const block *b, int64_t keys,
+                      const luc_attention_rows *p, const gradients *to) {
+  const luc_attention *a = j->a;
+  const luc_attention_rows ds = {b->queries, b->keys, KEYS, w->more};
+  const int64_t depth = depth_of(b->queries), n = b->queries;
+  packed columns = pack_columns(j, n, a->ev, at(j, &a->g, b->item, b->query), a->g.row, w->columns);
+  round_block(j, p, w->halves);
+  turn_block(j, w, p);
+  strips(j, b->keys, a->ev, depth, 1, w->turned, depth, columns, to->adds, to->dv, j->dv->row);
+  round_block(j, &ds, w->halves);
+  turn_block(j, w, &ds);
+  strips(j, n, a->e, depth_of(b->keys), a->scale, w->halves, KEYS / 2,
+         (packed){w->key_columns, depth_of(keys)}, to->adds_q, to->dq, to->dq_row);
+  columns = pack_columns(j, n, a->e, at(j, &a->q, b->item, b->query), a->q.row, w->columns);
+  strips(j, b->keys, a->e, depth, a->scale, w->turned, depth, columns, to->adds, to->dk,
+         j->dk->row);
+}
+
+static void add_products(const job *j, const scratch *w, const block *b,
+                         const luc_attention_rows *rows, const gradients *to) {
+  const luc_attention *a = j->a;
+  const factor p = {rows->scores, rows->pitch, false}, ds = {w->more, KEYS, false};
+  product(j, w->values, b->keys, a->ev, b->queries, 1, turned(p), queries_of(j, j->dout, b),
+          to->adds, to->dv, j->dv->row);
+  product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, keys_of(j, &a->k, b), to->adds_q,
+          to->dq, to->dq_row);
+  product(j, w->keys, b->keys, a->e, b->queries, a->scale, turned(ds), queries_of(j, &a->q, b),
+          to->adds, to->dk, j->dk->row);
+}
+
 /* dq: the item's, rows e or more apart; a product has written it where the block is not the first
- * of `keys`. */
-static void backward_block(const job *j, const scratch *w, const block *b, char *dq, int64_t dq_row,
-                           int64_t keys) {
+ * one, of key `start`. Of `keys` some are met. */
+static void backward_block(const job *j, const scratch *w, const block *b, int64_t keys, char *dq,
+                           int64_t dq_row, int64_t start) {
   const luc_attention *a = j->a;
   const int64_t first = (b->item * a->l + b->query) * j->size;
-  const factor ds = {w->more, KEYS, false}, g = queries_of(j, j->dout, b);
+  const gradients to = {.dq = dq + b->query * dq_row * j->size,
+                        .dk = at(j, j->dk, b->item, b->key),
+                        .dv = at(j, j->dv, b->item, b->key),
+                        .dq_row = dq_row,
+                        .adds_q = added_to(j, b->key - start),
+                        .adds = added_to(j, b->query)};
   const luc_attention_rows rows =
       j->weights ? (luc_attention_rows){b->queries, b->keys, j->weights_row, weights_of(j, b)}
                  : (luc_attention_rows){b->queries, b->keys, KEYS, w->scores};
-  const factor p = {rows.scores, rows.pitch, false};
   if (!j->weights) score(j, w, b);
-  product(j, w->values, b->queries, b->keys, a->ev, 1, g, turned(keys_of(j, &a->v, b)), 0, w->more,
-          KEYS);
+  if (a->pairs)
+    meet_keys(j, b, &a->g, a->ev, 1, w->grads, w->values, w->more);
+  else
+    product(j, w->values, b->queries, b->keys, a->ev, 1, queries_of(j, j->dout, b),
+            turned(keys_of(j, &a->v, b)), 0, w->more, KEYS);
   j->kernels->backward(&rows, j->weights ? NULL : j->lse + first, j->delta + first, KEYS, w->more);
-  product(j, w->values, b->keys, a->ev, b->queries, 1, turned(p), g, added_to(j, b->query),
-          at(j, j->dv, b->item, b->key), j->dv->row);
-  product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, keys_of(j, &a->k, b),
-          added_to(j, b->key - keys), dq + b->query * dq_row * j->size, dq_row);
-  product(j, w->keys, b->keys, a->e, b->queries, a->scale, turned(ds), queries_of(j, &a->q, b),
-          added_to(j, b->query), at(j, j->dk, b->item, b->key), j->dk->row);
+  if (a->pairs)
+    add_pairs(j, w, b, keys, &rows, &to);
+  else
+    add_products(j, w, b, &rows, &to);
 }
 
 /* The sums of a cut of an item, which is not its first. */
@@ -246,12 +438,15 @@ static void backward_piece(const job *j, const scratch *w, int64_t item, int64_t
   const int64_t first = cut * blocks / j->cuts * j->keys;
   char *dq = cut == 0 ? at(j, j->dq, item, 0) : sums_of(j, item, cut);
   if (cut > 0 && luc__attention_adds(a)) memset(dq, 0, (size_t)(a->l * a->e * j->size));
-  for (block b = {.item = item, .key = first}; b.key < end; b.key += j->keys)
+  for (block b = {.item = item, .key = first}; b.key < end; b.key += j->keys) {
+    const int64_t keys = b.keys = luc__min64(j->keys, a->s - b.key);
+    if (a->pairs) pack_keys(j, w, &b);
     for (b.query = 0; b.query < a->l; b.query += QUERIES) {
       b.queries = luc__min64(QUERIES, a->l - b.query);
       b.keys = luc__min64(j->keys, last_key(a, &b) - b.key);
-      if (b.keys > 0) backward_block(j, w, &b, dq, cut == 0 ? j->dq->row : a->e, first);
+      if (b.keys > 0) backward_block(j, w, &b, keys, dq, cut == 0 ? j->dq->row : a->e, first);
     }
+  }
 }
 
 static void backward(void *arg, void *slot, int64_t begin, int64_t end) {
@@ -296,12 +491,27 @@ static int64_t grain_of(const luc_attention *a, int64_t queries, int64_t keys) {
   return PIECE_WORK / (work + 1024) + 1;
 }
 
+/* Measured: blocks of 32 queries by 32 keys are no faster. */
+static const int64_t LEAST_SCORES = 1 << 11;
+
+/* Tiles want some queries, keys and features. */
+static const luc_gemm_kernels *kernels_of(luc_context *ctx, const luc_attention *a) {
+  const luc_gemm g = {
+      .dtype = a->dtype, .pairs = true, .m = a->l, .n = a->s, .k = a->e / 2, .batch = a->batch};
+  return luc__gemm_kernels(ctx, &g);
+}
+
+bool luc__attention_suits_pairs(luc_context *ctx, const luc_attention *a) {
+  return a->l > FEW && a->l * a->s >= LEAST_SCORES && a->e % 2 == 0 && a->ev % 2 == 0 &&
+         kernels_of(ctx, a)->tiles;
+}
+
 static job make_job(luc_context *ctx, const luc_attention *a) {
   const luc_kernels *kernels = luc__kernels(ctx);
   return (job){.a = a,
                .kernels = &kernels->attention[a->dtype],
                .weights_row = weights_row(a),
-               .gemm = &kernels->gemm[a->dtype],
+               .gemm = a->pairs ? kernels_of(ctx, a) : &kernels->gemm[a->dtype],
                .size = (int64_t)luc__dtype_size(a->dtype)};
 }
 

@@ -27,11 +27,17 @@ typedef struct luc_attention {
   int64_t l, s, e, ev;
   double scale;
   bool causal; /* query i sees keys 0..i */
+  bool pairs;  /* q, k, v and g are of bfloat16, what tiles take (luc__attention_suits_pairs); the
+                  strides of k and v are even, and so is where they begin */
   luc_heads q, k, v;
+  luc_heads g;    /* pairs, on the way back: the result's gradient once more */
   luc_heads mask; /* data NULL; or [batch..., l, s]: added, or what is seen where mask_bool */
   int64_t mask_column;
   bool mask_bool;
 } luc_attention;
+
+/* Are products of bfloat16 as they lie better than of floats? */
+bool luc__attention_suits_pairs(luc_context *ctx, const luc_attention *a);
 
 /* Elements of a row of weights that forward can keep; 0: keys, or weights, are too many. */
 int64_t luc__attention_kept(const luc_attention *a);

@@ -61,9 +61,9 @@ typedef struct luc_gemm_kernels {
   /* To pairs: n floats rounded, none of them a denormal. */
   void (*round)(int64_t n, const void *from, void *to);
   bool tiles; /* serial is best, however A and B lie */
-  /* Of tiles: B lies in strips of LUC_GEMM_STRIP columns, one after another, k, which is a multiple
-   * of that, by itself in each (b_row and b_col are ignored); A's k is adjacent, and rows after its
-   * last may be read until they are such a multiple. */
+  /* Of tiles: B lies in strips of LUC_GEMM_STRIP columns, one after another, each of b_row rows
+   * (b_col is ignored), of which k are met, a multiple of that; A's k is adjacent, and rows after
+   * its last may be read until they are such a multiple. */
   void (*strips)(const luc_gemm *g);
 } luc_gemm_kernels;
 

@@ -109,7 +109,7 @@ static void product_part(const job *j, const factor *b, int64_t first, int64_t e
   g.bias_kind = LUC_BIAS_COLUMN;
   const bool strips = b->data && j->gemm->tiles;
   if (strips) g.k = b->depth, g.a_row = j->half_pitch / 2;
-  g.b_row = b->data ? b->width : b->turned ? 1 : b->n;
+  g.b_row = strips ? b->depth : b->data ? b->width : b->turned ? 1 : b->n;
   g.b_col = !b->data && b->turned ? b->k : 1;
   for (int64_t i = first; i < end; i += g.n) {
     g.n = b->data && !strips ? block_at(b, i, end) : end - i;

@@ -51,10 +51,14 @@ static luc_tensor *attention_weights(luc_formula *f, const weights *w) {
 
 enum { Q, K, V, MASK };
 
-/* t as the kernel can read it: its own columns adjacent, else a copy. */
+/* t as the kernel can read it: its own columns adjacent, of bfloat16 rows of pairs, else a copy. */
 static luc_status adjacent(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
   const int last = t->ndim - 1;
-  if (t->dtype != dtype || (t->strides[last] != 1 && t->sizes[last] > 1))
+  bool odd = false; /* of halves */
+  for (int d = 0; d < last; d++) odd |= t->strides[d] % 2 != 0;
+  odd |= (uintptr_t)t->data % sizeof(float) != 0;
+  if (t->dtype != dtype || (t->strides[last] != 1 && t->sizes[last] > 1) ||
+      (odd && dtype == LUC_BFLOAT16))
     return luc__as_dense(ctx, t, dtype, out);
   *out = t;
   return LUC_OK;
@@ -88,10 +92,12 @@ static luc_heads heads_of(const luc_tensor *t) {
   return h;
 }
 
-static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causal, double scale) {
-  const luc_tensor *q = t[Q], *k = t[K], *v = t[V];
+static luc_attention geometry(const luc_value *operands, luc_tensor *mask, bool causal,
+                              double scale) {
+  const luc_tensor *q = operands[Q].as.tensor, *k = operands[K].as.tensor,
+                   *v = operands[V].as.tensor;
   int n = q->ndim;
-  luc_attention a = {.dtype = q->dtype,
+  luc_attention a = {.dtype = luc__compute_dtype(q->dtype),
                      .nbatch = n - 2,
                      .batch = luc__product(n - 2, q->sizes),
                      .l = q->sizes[n - 2],
@@ -99,16 +105,24 @@ static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causa
                      .e = q->sizes[n - 1],
                      .ev = v->sizes[n - 1],
                      .scale = scale,
-                     .causal = causal,
-                     .q = heads_of(q),
-                     .k = heads_of(k),
-                     .v = heads_of(v)};
+                     .causal = causal};
   memcpy(a.sizes, q->sizes, (size_t)(n - 2) * sizeof *a.sizes);
   if (mask == NULL) return a;
   a.mask = heads_of(mask);
   a.mask_bool = mask->dtype == LUC_BOOL;
   a.mask_column = mask->strides[n - 1];
   return a;
+}
+
+/* a's operands in the type that products take them in. */
+static luc_status take_operands(luc_context *ctx, luc_attention *a, const luc_value *operands,
+                                luc_tensor **t) {
+  const luc_dtype dtype = operands[Q].as.tensor->dtype;
+  a->pairs = dtype == LUC_BFLOAT16 && luc__attention_suits_pairs(ctx, a);
+  for (int i = Q; i <= V; i++)
+    LUC_TRY(adjacent(ctx, operands[i].as.tensor, a->pairs ? dtype : a->dtype, &t[i]));
+  a->q = heads_of(t[Q]), a->k = heads_of(t[K]), a->v = heads_of(t[V]);
+  return LUC_OK;
 }
 
 /* A matrix of weights for the gradient, unless it would be large. */
@@ -126,8 +140,9 @@ luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out)
   enum { Y = MASK, LSE, COUNT };
   luc_tensor *t[COUNT], *q = args[0].as.tensor, *kept = NULL;
   luc_dtype dtype = q->dtype, compute = luc__compute_dtype(dtype);
-  for (int i = Q; i <= V; i++) LUC_TRY(adjacent(ctx, args[i].as.tensor, compute, &t[i]));
-  luc_attention a = geometry(t, luc_as_tensor(&args[MASK]), args[4].as.i, luc_as_double(&args[5]));
+  luc_attention a =
+      geometry(args, luc_as_tensor(&args[MASK]), args[4].as.i, luc_as_double(&args[5]));
+  LUC_TRY(take_operands(ctx, &a, args, t));
   LUC_TRY(in_order_of(ctx, q, a.ev, compute, &t[Y]));
   LUC_TRY(luc__scratch(ctx, compute, q->ndim - 1, q->sizes, &t[LSE]));
   if (args[6].as.i) LUC_TRY(make_weights(ctx, q, &a, &kept));
@@ -170,15 +185,19 @@ static luc_status make_gradients(luc_context *ctx, const luc_value *args, luc_dt
  * scale) */
 luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { G = MASK, Y, LSE, DQ, DK, DV, COUNT };
-  static const int from[] = {1, 2, 3, 0, 5};
-  luc_tensor *t[COUNT];
+  luc_tensor *t[COUNT], *grad = args[0].as.tensor;
   luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   luc_heads h[COUNT];
-  for (int i = Q; i <= Y; i++) LUC_TRY(adjacent(ctx, args[from[i]].as.tensor, compute, &t[i]));
+  LUC_TRY(adjacent(ctx, grad, compute, &t[G]));
+  LUC_TRY(adjacent(ctx, args[5].as.tensor, compute, &t[Y]));
   LUC_TRY(luc__as_dense(ctx, args[6].as.tensor, compute, &t[LSE]));
   luc_tensor *kept = luc_as_tensor(&args[7]);
   if (kept) LUC_TRY(luc__as_dense(ctx, kept, compute, &kept));
-  luc_attention a = geometry(t, luc_as_tensor(&args[4]), args[8].as.i, luc_as_double(&args[9]));
+  luc_attention a =
+      geometry(args + 1, luc_as_tensor(&args[4]), args[8].as.i, luc_as_double(&args[9]));
+  LUC_TRY(take_operands(ctx, &a, args + 1, t));
+  if (a.pairs) LUC_TRY(adjacent(ctx, grad, dtype, &grad));
+  a.g = heads_of(grad);
   LUC_TRY(make_gradients(ctx, args + 1, compute, luc__attention_adds(&a), &t[DQ]));
   for (int i = G; i < COUNT; i++)
     if (i != LSE) h[i] = heads_of(t[i]);

@@ -232,3 +232,66 @@ describe("recurrent layers of bfloat16", function()
     parity.close(y:double(), want, {rtol = 0.02, atol = 0.02, scale = true})
   end)
 end)
+
+describe("attention of bfloat16", function()
+  -- Batch, heads, queries, keys, features of keys and of values; options.
+  local CASES = {
+    {2, 3, 64, 64, 64, 64}, {1, 2, 70, 200, 32, 40}, {2, 1, 130, 395, 64, 32},
+    {1, 2, 17, 133, 34, 50}, {3, 1, 300, 20, 96, 18}, {1, 2, 9, 450, 40, 66},
+    {2, 2, 200, 200, 64, 64, true}, {1, 1, 330, 420, 48, 32, true}, {1, 2, 33, 71, 32, 32, true},
+    {2, 1, 128, 700, 128, 128}, {1, 2, 40, 50, 33, 64}, {2, 2, 100, 60, 32, 34, nil, true},
+  }
+
+  local function run(c, q, k, v, g)
+    local x = {q, k, v}
+    for i = 1, 3 do x[i] = x[i]:detach():requires_grad_() end
+    local options = {is_causal = c[7]}
+    if c[8] then options.attn_mask = lucerna.ones(c[3], c[4], {dtype = lucerna.bool}):tril(3) end
+    local y = F.scaled_dot_product_attention(x[1], x[2], x[3], options)
+    y:backward(g)
+    return {y:detach(), x[1].grad, x[2].grad, x[3].grad}
+  end
+
+  local function operands(c)
+    return draw(c[1], c[2], c[3], c[5]), draw(c[1], c[2], c[4], c[5]), draw(c[1], c[2], c[4], c[6]),
+      draw(c[1], c[2], c[3], c[6])
+  end
+
+  local function check_case(c, q, k, v, g)
+    local want = run(c, q:double(), k:double(), v:double(), g:double())
+    for i, t in ipairs(run(c, q, k, v, g)) do
+      assert.equal(bfloat16, t.dtype)
+      parity.close(t:double(), want[i], {rtol = 0.02, atol = 0.01, scale = true})
+    end
+  end
+
+  it("is that of doubles, there and back", function()
+    lucerna.manual_seed(16)
+    for _, c in ipairs(CASES) do check_case(c, operands(c)) end
+  end)
+
+  it("takes heads beside each other, and what is not adjacent or begins anywhere", function()
+    lucerna.manual_seed(17)
+    local c = {2, 3, 65, 65, 64, 64}
+    local all = draw(2, 65, 3, 3 * 64)
+    local function head(i) return all:narrow(-1, 1 + 64 * (i - 1), 64):transpose(2, 3) end
+    check_case(c, head(1), head(2), head(3), draw(2, 3, 65, 64))
+    local q, k, v, g = operands(c)
+    check_case(c, apart(q), turned(k), apart(v), turned(g))
+    local wide = draw(2, 3, 65, 67)
+    check_case(c, wide:narrow(-1, 2, 64), wide:narrow(-1, 3, 64), wide:narrow(-1, 4, 64), g)
+  end)
+
+  it("is the same of any number of threads", function()
+    lucerna.manual_seed(18)
+    local n = lucerna.get_num_threads()
+    for _, c in ipairs(CASES) do
+      local q, k, v, g = operands(c)
+      lucerna.set_num_threads(1)
+      local one = run(c, q, k, v, g)
+      lucerna.set_num_threads(3)
+      for i, t in ipairs(run(c, q, k, v, g)) do assert.is_true(one[i]:equal(t)) end
+    end
+    lucerna.set_num_threads(n)
+  end)
+end)
