@@ -398,7 +398,7 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool exac
 
 /* Transforms, and zeros between rows, carry an infinity or NaN of the input to taps that never met
  * it: to those of every filter, so it shows in each group's first. */
-static bool is_finite(luc_context *ctx, const luc_conv *c, const void *dweight) {
+bool luc__conv_is_finite(luc_context *ctx, const luc_conv *c, const void *dweight) {
   const luc_conv_kernels *kernels = &luc__kernels(ctx)->conv[c->dtype];
   const int64_t k = c->in_channels / c->groups * luc__volume(c->kernel);
   const int64_t group = c->out_channels / c->groups * k * (int64_t)luc__dtype_size(c->dtype);
@@ -431,5 +431,6 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
     return luc__conv_product_weight(ctx, c, x, dy, dweight);
   else
     LUC_TRY(weight_gradient(ctx, c, false, x, dy, dweight));
-  return is_finite(ctx, c, dweight) ? LUC_OK : weight_gradient(ctx, c, true, x, dy, dweight);
+  return luc__conv_is_finite(ctx, c, dweight) ? LUC_OK
+                                              : weight_gradient(ctx, c, true, x, dy, dweight);
 }

@@ -44,5 +44,7 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
 /* dweight from x and dy. */
 luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const void *x,
                                      const void *dy, void *dweight);
+/* Does no such infinity or NaN show in it as zeros beside an image give to other taps? */
+bool luc__conv_is_finite(luc_context *ctx, const luc_conv *c, const void *dweight);
 
 #endif

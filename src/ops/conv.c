@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cpu/conv.h"
+#include "cpu/conv_tiles.h"
 #include "cpu/cuts.h"
 #include "ops/pairs.h"
 
@@ -189,6 +190,12 @@ luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_va
   LUC_TRY(luc__scratch(ctx, compute, grad->ndim, sizes, &dw));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, input->sizes, sizes, grad->sizes);
   c.pairs = may_pair(grad, input) && luc__conv_pairs_suit_weight(ctx, &c);
+  if (!c.pairs && may_pair(grad, input) && luc__conv_tiles_suit(ctx, &c)) {
+    LUC_TRY(luc__as_dense(ctx, grad, dtype, &dy));
+    LUC_TRY(luc__as_dense(ctx, input, dtype, &x));
+    LUC_TRY(luc__conv_tiles_weight(ctx, &c, x->data, dy->data, dw->data));
+    if (luc__conv_is_finite(ctx, &c, dw->data)) return luc__result(ctx, &out[0], dtype, dw);
+  }
   LUC_TRY(factor(ctx, grad, compute, c.pairs, 2, grad->ndim, &dy));
   LUC_TRY(factor(ctx, input, compute, c.pairs, 2, input->ndim, &x));
   for (int d = 0; c.pairs && d < LUC_MAX_SPATIAL; d++)

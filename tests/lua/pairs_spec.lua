@@ -150,6 +150,11 @@ describe("convolutions of bfloat16", function()
       {{2, 64, 9, 11}, {32, 64, 1, 1}}, {{2, 40, 12, 12}, {33, 40, 3, 3}, 1, 1},
       {{1, 64, 14, 14}, {64, 64, 3, 3}, 2, 1}, {{2, 66, 8, 8}, {48, 33, 3, 3}, 1, 1, 1, 2},
       {{3, 32, 7, 7}, {256, 32, 3, 3}, 1, 0}, {{1, 35, 20, 20}, {20, 35, 5, 5}, 1, 2, 2},
+      {{4, 33, 17, 19}, {20, 33, 3, 3}, 2, 1}, {{1, 17, 41, 43}, {70, 17, 3, 3}, 1, 1},
+      {{5, 36, 34, 34}, {40, 18, 3, 2}, 1, 1, 1, 2}, {{5, 16, 32, 33}, {90, 16, 5, 4}, {2, 1}, 2},
+      {{7, 64, 30, 24}, {70, 32, 3, 3}, {1, 3}, 1, 1, 2},
+      {{2, 70, 13, 40}, {33, 70, 1, 3}, 1, {0, 1}},
+      {{3, 32, 20, 20}, {33, 32, 3, 3}, 1, 2, 2}, {{3, 32, 30, 30}, {33, 32, 3, 3}, 2, 3, 3},
     } do
       local x, w = draw(s[1]), draw(s[2])
       local function run(dtype)
@@ -165,6 +170,44 @@ describe("convolutions of bfloat16", function()
         assert.equal(bfloat16, have.dtype)
         parity.close(have:double(), want[i], {rtol = 0.01, atol = 0.01, scale = true})
       end
+    end
+  end)
+
+  local function weight_gradient(x, w, g, padding)
+    w = w:requires_grad_()
+    local conv = x:dim() == 5 and F.conv3d or x:dim() == 4 and F.conv2d or F.conv1d
+    conv(x, w, {padding = padding}):backward(g)
+    return w.grad
+  end
+
+  it("have gradients in one and three dimensions, of any number of threads", function()
+    lucerna.manual_seed(19)
+    local n = lucerna.get_num_threads()
+    for _, s in ipairs {
+      {{3, 40, 200}, {24, 40, 7}, {3, 24, 200}, 3},
+      {{2, 20, 5, 9, 10}, {18, 20, 3, 3, 3}, {2, 18, 5, 9, 10}, 1},
+      {{6, 70, 40, 40}, {100, 70, 3, 3}, {6, 100, 40, 40}, 1},
+    } do
+      local x, w, g = draw(s[1]), draw(s[2]), draw(s[3])
+      local want = weight_gradient(x:double(), w:double(), g:double(), s[4])
+      lucerna.set_num_threads(1)
+      local one = weight_gradient(x, w:clone(), g, s[4])
+      parity.close(one:double(), want, {rtol = 0.01, atol = 0.01, scale = true})
+      lucerna.set_num_threads(3)
+      assert.is_true(one:equal(weight_gradient(x, w:clone(), g, s[4])))
+      lucerna.set_num_threads(n)
+    end
+  end)
+
+  it("have gradients in which infinity and NaN stay with the taps that met them", function()
+    lucerna.manual_seed(20)
+    for _, bad in ipairs {math.huge, 0 / 0} do
+      local x, w, g = draw(1, 20, 18, 18), draw(17, 20, 3, 3), draw(1, 17, 18, 18)
+      x[1][3][1][1] = bad
+      local want = weight_gradient(x:double(), w:double(), g:double(), 1)
+      local have = weight_gradient(x, w, g, 1):double()
+      assert.is_true(have:isfinite():equal(want:isfinite()))
+      assert.equal(17 * 4, want:isfinite():logical_not():sum():item())
     end
   end)
 end)
