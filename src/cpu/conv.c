@@ -199,7 +199,7 @@ static bool by_tiles(luc_context *ctx, int64_t pixels, int64_t filters, int64_t 
  * where no output is skipped. */
 static bool may_pair(luc_context *ctx, const luc_conv *c, int64_t channels, int64_t taps,
                      luc_winograd_way way, bool tiles) {
-  if (!luc__gemm_has_pairs(ctx) || luc__depthwise_suits(ctx, c)) return false;
+  if (!luc__gemm_has_fast_pairs(ctx) || luc__depthwise_suits(ctx, c)) return false;
   const int64_t each = channels / c->groups;
   if (luc__cuts(each, 2) * taps < LUC_LEAST_PAIRS || (c->groups > 1 && each % 2 != 0)) return false;
   return luc__is_1x1(c) || luc__volume(c->stride) > 1 || tiles ||
@@ -408,7 +408,7 @@ bool luc__conv_is_finite(luc_context *ctx, const luc_conv *c, const void *dweigh
 }
 
 bool luc__conv_pairs_suit_weight(luc_context *ctx, const luc_conv *c) {
-  return luc__gemm_has_pairs(ctx) && luc__is_1x1(c) && !luc__depthwise_suits(ctx, c) &&
+  return luc__gemm_has_fast_pairs(ctx) && luc__is_1x1(c) && !luc__depthwise_suits(ctx, c) &&
          luc__volume(c->out) >= 2 * LUC_LEAST_PAIRS;
 }
 

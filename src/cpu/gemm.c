@@ -58,6 +58,10 @@ bool luc__gemm_has_pairs(luc_context *ctx) {
 #endif
 }
 
+bool luc__gemm_has_fast_pairs(luc_context *ctx) {
+  return luc__gemm_has_pairs(ctx) && (luc__kernels_have_tiles(ctx) || !luc__is_twofold(ctx));
+}
+
 static bool is_outer(const luc_gemm *g) {
   return g->k == 1 && g->b_col == 1 && g->alpha == 1 && g->beta == 0 && !g->bias && !g->relu;
 }

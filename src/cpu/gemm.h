@@ -39,6 +39,9 @@ typedef struct luc_gemm {
 enum { LUC_LEAST_PAIRS = 16 };
 /* Has this machine products of pairs? */
 bool luc__gemm_has_pairs(luc_context *ctx);
+/* And are large ones faster than of floats? Intel's cores make two pairs' products, without tiles,
+ * in the time of four of floats. */
+bool luc__gemm_has_fast_pairs(luc_context *ctx);
 
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *g);
 /* C = the sum of A B over the batch, which is at least 1, + beta * C (c_batch, alpha, bias and relu

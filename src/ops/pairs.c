@@ -25,8 +25,13 @@ static bool pays(const luc_tensor *t, int dim, double uses) {
 
 bool luc__pairs_pay(luc_context *ctx, const luc_tensor *a, int dim_a, double uses_a,
                     const luc_tensor *b, int dim_b, double uses_b) {
-  return a->dtype == LUC_BFLOAT16 && a->sizes[dim_a] >= 2 * LUC_LEAST_PAIRS &&
-         pays(a, dim_a, uses_a) && pays(b, dim_b, uses_b) && luc__gemm_has_pairs(ctx);
+  enum { FEW_USES = 16, FEW_OF_COPY = 4 }; /* where memory takes the time */
+  if (a->dtype != LUC_BFLOAT16 || a->sizes[dim_a] < 2 * LUC_LEAST_PAIRS) return false;
+  if (!pays(a, dim_a, uses_a) || !pays(b, dim_b, uses_b)) return false;
+  if (luc__gemm_has_fast_pairs(ctx)) return true;
+  const bool lie = lies_in_pairs(a, dim_a) && lies_in_pairs(b, dim_b);
+  const double most = lie ? FEW_USES : FEW_OF_COPY;
+  return (uses_a <= most || uses_b <= most) && luc__gemm_has_pairs(ctx);
 }
 
 /* The other dimension of the matrix, or -1. */
