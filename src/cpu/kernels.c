@@ -46,7 +46,8 @@
     .conv = luc__conv_##set, .winograd = &luc__winograd_##set, .random = &luc__random_##set,       \
     .recurrence = luc__recurrence_##set, .index = &luc__index_##set, .sort = &luc__sort_##set,     \
     .fft = luc__fft_##set, .distance = luc__distance_##set, .grid = luc__grid_##set,               \
-    .resize = luc__resize_##set, .ctc = &luc__ctc_##set, .lapack = &luc__lapack_##set,             \
+    .resize = luc__resize_##set, .ctc = &luc__ctc_##set, .cross = luc__cross_##set,                \
+    .lapack = &luc__lapack_##set,                                                                  \
   }
 
 /* ORDER ISA */

@@ -6,6 +6,7 @@
 #include "base/context.h"
 #include "cpu/complex_kernels.h"
 #include "cpu/copy_kernels.h"
+#include "cpu/cross.h"
 #include "cpu/elementwise.h"
 #include "cpu/reduce.h"
 #include "cpu/scan_kernels.h"
@@ -51,6 +52,7 @@ typedef struct luc_kernels {
   const struct luc_grid_kernels *grid;         /* [2] */
   const struct luc_resize_kernels *resize;     /* [2] */
   const struct luc_ctc_kernels *ctc;
+  const luc_cross_fn *cross; /* [LUC_NUM_CROSSES] */
   const struct luc_lapack_kernels *lapack;
 } luc_kernels;
 

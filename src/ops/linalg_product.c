@@ -1,8 +1,10 @@
 /* Products of matrices and what is made of them: powers, the exponential, chains in their best
- * order, tensors as matrices. All are composites, so their gradients are those of products. */
+ * order, tensors as matrices. All but products of vectors are composites, so their gradients are
+ * those of products. */
 #include <math.h>
 #include <string.h>
 
+#include "cpu/cross.h"
 #include "ops/linalg.h"
 #include "ops/rows.h"
 
@@ -240,20 +242,11 @@ luc_status luc__run_linalg_vecdot(luc_context *ctx, luc_value *args, luc_value *
   return luc__f_result(&f, luc__f_sum_dim(&f, product, args[2].as.i), out);
 }
 
-/* The three along dim, without gaps, as each is read twice. */
-static void components(luc_formula *f, luc_tensor *t, int dim, luc_tensor *out[3]) {
-  for (int i = 0; i < 3; i++) {
-    out[i] = luc__f_call(f, LUC_OP_select, LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(i)));
-    out[i] = luc__f1(f, LUC_OP_contiguous, out[i]);
-  }
-}
-
-/* a[i + 1] b[i + 2] - a[i + 2] b[i + 1] */
+/* a[i + 1] b[i + 2] - a[i + 2] b[i + 1], halves as floats. */
 luc_status luc__run_linalg_cross(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *parts[3];
-  luc_tensor *x[3], *y[3];
-  int dim;
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *y;
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim, dim;
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, a->ndim == b->ndim, LUC_ERR_SHAPE,
             "inputs must have the same number of dimensions (input %s, other %s)",
@@ -262,16 +255,31 @@ luc_status luc__run_linalg_cross(luc_context *ctx, luc_value *args, luc_value *o
   LUC_CHECK(ctx, a->ndim > 0 && a->sizes[dim] == 3 && b->sizes[dim] == 3, LUC_ERR_SHAPE,
             "inputs dimension %d must have length 3 (input %s, other %s)", dim + 1,
             luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
-  components(&f, a, dim, x);
-  components(&f, b, dim, y);
-  for (int i = 0; i < 3; i++) {
-    const int j = (i + 1) % 3, k = (i + 2) % 3;
-    luc_tensor *plus = luc__f2(&f, LUC_OP_mul, x[j], y[k]);
-    luc_tensor *minus = luc__f2(&f, LUC_OP_mul, x[k], y[j]);
-    parts[i] = luc__f2(&f, LUC_OP_sub, plus, minus);
+  LUC_TRY(luc__broadcast_operands(ctx, args, 2, &ndim, sizes));
+  const luc_dtype dtype = luc__result_dtype(ctx, args, 2);
+  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "not implemented for bool");
+  const luc_dtype compute = luc__dtype_is_float(dtype) ? luc__compute_dtype(dtype) : dtype;
+  luc_formula f = luc__formula(ctx);
+  a = luc__f_to(&f, a, compute), b = luc__f_to(&f, b, compute);
+  luc_status status = f.status;
+  if (status == LUC_OK) status = luc__scratch(ctx, compute, ndim, sizes, &y);
+  if (status == LUC_OK) luc__cross(ctx, dim, y, a, b);
+  luc__f_end(&f, NULL, NULL);
+  return status == LUC_OK ? luc__result(ctx, out, dtype, y) : status;
+}
+
+/* g . (a x b) is a . (b x g) and b . (g x a). */
+luc_status luc__grad_linalg_cross(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  for (int i = 0; i < 2; i++) {
+    if (!luc__needs(b, i)) continue;
+    luc_value other = luc_v_tensor(luc__f_conj(&f, b->args[1 - i].as.tensor));
+    luc_value g = luc_v_tensor(b->gout[0]);
+    luc_tensor *slope =
+        luc__f_call(&f, LUC_OP_linalg_cross, LUC_ARGS(i ? g : other, i ? other : g, b->args[2]));
+    luc__f_keep(&f, slope, &b->gin[i]);
   }
-  luc_value list = luc_v_tensors(parts, 3);
-  return luc__f_result(&f, luc__f_call(&f, LUC_OP_stack, LUC_ARGS(list, luc_v_int(dim))), out);
+  return luc__f_end(&f, NULL, NULL);
 }
 
 /* cross(input, other, dim): by default the first dimension of size 3. */
@@ -283,7 +291,7 @@ luc_status luc__run_cross(luc_context *ctx, luc_value *args, luc_value *out) {
     LUC_CHECK(ctx, dim < a->ndim, LUC_ERR_SHAPE, "no dimension of size 3 in input");
     args[2] = luc_v_int(dim);
   }
-  return luc__run_linalg_cross(ctx, args, out);
+  return luc_call(ctx, LUC_OP_linalg_cross, args, 3, out);
 }
 
 luc_status luc__run_trace(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -637,4 +637,47 @@ describe("linalg", function()
     end
     assert.is_false(pcall(linalg.lu_solve, a, pivots(0, 5), a))
   end)
+
+  it("multiplies vectors by their elements, along any dimension, of any dtype", function()
+    local function by_elements(a, b, dim)
+      local rows, x, y = {}, a:unbind(dim), b:unbind(dim)
+      for i = 1, 3 do
+        local j, k = i % 3 + 1, (i + 1) % 3 + 1
+        rows[i] = x[j] * y[k] - x[k] * y[j]
+      end
+      return lucerna.stack(rows, dim)
+    end
+    for _, name in ipairs {"float32", "float64", "float16", "bfloat16", "complex64", "complex128",
+      "int8", "uint8", "int16", "int32", "int64"} do
+      local function numbers(...)
+        local x = random(...) * 3
+        return (name:find "complex" and lucerna.complex(x, random(...)) or x):to(lucerna[name])
+      end
+      local near = {rtol = 0, atol = name == "bfloat16" and 0.5 or name == "float16" and 0.1 or 1e-5}
+      local a, b = numbers(37, 3), numbers(37, 3)
+      parity.close(lucerna.cross(a, b, 2), by_elements(a, b, 2), near)
+      parity.close(lucerna.cross(a:t(), b:t(), 1), by_elements(a:t(), b:t(), 1), near)
+      parity.close(lucerna.cross(a, b[{{5, 5}}], 2), by_elements(a, b[{{5, 5}}], 2), near)
+      a, b = numbers(2, 3, 21), numbers(2, 3, 1)
+      parity.close(linalg.cross(a, b, {dim = 2}), by_elements(a, b, 2), near)
+      if not name:find "complex" then
+        local turned = a:transpose(2, 3)
+        assert.equal(0, lucerna.cross(a, a, 2):abs():sum():item())
+        assert.equal(0, lucerna.cross(turned, turned, 3):abs():sum():item())
+      end
+    end
+    assert.equal(lucerna.float64, lucerna.cross(lucerna.ones(3), random(3)).dtype)
+    parity.refused("not implemented for bool", lucerna.cross, lucerna.ones(3):bool(),
+      lucerna.ones(3):bool())
+  end)
+
+  it("differentiates products of vectors, also broadcast ones", function()
+    parity.gradcheck(lucerna.cross, {parity.leaf({2, 3}), parity.leaf({1, 3})})
+    parity.gradgradcheck(lucerna.cross, {parity.leaf({2, 3}), parity.leaf({1, 3})})
+    local a, b = lucerna.complex(random(3), random(3)), lucerna.complex(random(3), random(3))
+    parity.gradcheck(linalg.cross, {a:requires_grad_(), b:requires_grad_()})
+    local many = random(4, 3)
+    local each = lucerna.func.vmap(linalg.cross, {in_dims = {1, lucerna.none}})(many, random(3):fill_(2))
+    parity.close(each, linalg.cross(many, random(4, 3):fill_(2)))
+  end)
 end)
