@@ -36,6 +36,12 @@ def erfc_exponent(q):
     return log((a + mpf("2.5")) * exp(a * a) * erfc(a)) + 3 * q / 4
 
 
+def erfc_piece(a):
+    """erf(a) / a or exp(a^2) erfc(a)."""
+    a += NUDGE
+    return erf(a) / a if a < 0.5 else exp(a * a) * erfc(a)
+
+
 def normal_exponent(q):
     """The logarithm of (a + 3.5) exp(a^2 / 2) times the normal distribution at -a, 3 q / 4 and
     19 / 64, q = (a - 3.5) / (a + 3.5)."""
@@ -322,6 +328,23 @@ def temme_terms(width, height):
     return [rounded(c, "double") for terms in zip(*columns) for c in terms]
 
 
+def pieces(f, bounds, real, n):
+    """f in 16 pieces between bounds: a row of their centers, then rows of coefficients of powers of
+    what is left of them, the highest first. Values at the centers are almost numbers; where f(0) is
+    0, the first piece's center is 0, and its slope is less 1."""
+    columns = []
+    for i, (low, high) in enumerate(zip(bounds, bounds[1:])):
+        near = [(low + high) / 2 + (high - low) * mpf(k) / 8192 for k in range(-256, 256)]
+        at_zero = i == 0 and f(mpf(0)) == 0
+        near = [mpf(0)] if at_zero else [mpf(rounded(c, real)) for c in near]
+        center = min(near, key=lambda c: abs(f(c) - rounded(f(c), real)))
+        slope = interpolate(lambda r: (f(center + r) - f(center)) / r, low - center, high - center,
+                            n - 1)
+        slope[-1] -= at_zero
+        columns.append([center] + slope + [f(center)])
+    return [rounded(c, real) for row in zip(*columns) for c in row]
+
+
 def table(name, values, real):
     words = ", ".join(literal(v, real) for v in values)
     row = "static const %s luc__%s_%s[] = {%s};" % (
@@ -379,6 +402,15 @@ def main():
     pieces = [interpolate(lambda r, k=k: erfc((r + mpf(3 * k) / 8) / sqrt(mpf(2))) / 2,
                           mpf(-3) / 16, mpf(3) / 16, 6) for k in range(15)] + [[mpf(0)] * 6]
     table("normal_pieces", [rounded(c, "float") for term in zip(*pieces) for c in term], "float")
+    print("/* erf in pieces around multiples of 1/4, or in double 2/5: see vmath_special.inc. */")
+    for real, n, step in (("float", 7, mpf(1) / 4), ("double", 14, mpf(2) / 5)):
+        bounds = [mpf(0)] + [(k + mpf("0.5")) * step for k in range(16)]
+        table("erf_pieces", pieces(erf, bounds, real, n), real)
+    print("/* erf(a) / a, a <= 1/2, then exp(a^2) erfc(a): a + 2 from 2 to 32 in quarters of octaves."
+          " */")
+    bounds = [mpf(2) ** (k // 4) * (4 + k % 4) / 2 - 2 for k in range(17)]
+    for real, n in (("float", 8), ("double", 15)):
+        table("erfc_pieces", pieces(erfc_piece, bounds, real, n), real)
     print("/* By 1 / a and eta, how the incomplete gamma functions differ from a normal one. */")
     table("temme", temme_terms(13, 9), "double")
     print("/* clang-format on */\n\n#endif")
