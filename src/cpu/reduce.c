@@ -303,32 +303,38 @@ static void run_outputs(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-/* ---- extremes of a few rows, which make no states ---- */
+/* ---- extremes and products of a few rows, which make no states ---- */
 
-/* The larger or the smaller of two elements of this dtype, if that is what is asked for. */
-static luc_ew_fn extreme_of_two(const rd_job *job, luc_dtype dtype) {
-  const bool max = job->what->op == LUC_RD_max, min = job->what->op == LUC_RD_min;
+/* Of two elements of this dtype what is asked for, and how many rows it may join: products of
+ * floats no more than their kernel multiplies as they are. */
+static luc_ew_fn join_of_two(const rd_job *job, luc_dtype dtype, int64_t *most) {
+  enum { FEW_ROWS = 16, FOUR = 4 };
+  const luc_rd op = job->what->op;
   const int type = luc__elementwise_type(dtype);
-  return (max || min) && type >= 0
-             ? job->kernels->elementwise[max ? LUC_EW_maximum : LUC_EW_minimum].fn[type]
-             : NULL;
+  const bool prod = op == LUC_RD_prod && dtype == LUC_FLOAT32;
+  *most = prod ? FOUR : FEW_ROWS;
+  if (type < 0 || !(prod || op == LUC_RD_max || op == LUC_RD_min)) return NULL;
+  const luc_ew which = prod ? LUC_EW_mul : op == LUC_RD_max ? LUC_EW_maximum : LUC_EW_minimum;
+  return job->kernels->elementwise[which].fn[type];
 }
 
-/* Are these extremes, in the inputs' dtype, that lie as each of a few long rows does? */
+/* Are these such, in the inputs' dtype, that lie as each of a few long rows does? */
 static bool has_few_rows(const rd_job *job, luc_dtype dtype) {
-  enum { FEW_ROWS = 16, LONGER = 16 };
+  enum { LONGER = 16 };
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
+  int64_t most;
   return job->what->a && job->what->a->dtype == dtype && job->way == BY_ROWS &&
-         reduced->ndim == 1 && reduced->numel > 1 && reduced->numel <= FEW_ROWS &&
-         kept->sizes[0] >= reduced->numel * LONGER && kept->strides[0][0] == job->size &&
-         kept->strides[1][0] == job->size && extreme_of_two(job, dtype) != NULL;
+         join_of_two(job, dtype, &most) != NULL && reduced->ndim == 1 && reduced->numel > 1 &&
+         reduced->numel <= most && kept->sizes[0] >= reduced->numel * LONGER &&
+         kept->strides[0][0] == job->size && kept->strides[1][0] == job->size;
 }
 
 static void run_few_rows(void *arg, int64_t begin, int64_t end) {
   enum { LINE = 4096 };
   static const luc_ew_params none;
   const rd_job *job = arg;
-  const luc_ew_fn fold = extreme_of_two(job, (luc_dtype)job->what->a->dtype);
+  int64_t most;
+  const luc_ew_fn fold = join_of_two(job, (luc_dtype)job->what->a->dtype, &most);
   const int64_t step = job->reduced.strides[0][0];
   luc_cursor c;
   luc__nest_seek(&job->kept, begin, &c);

@@ -373,7 +373,7 @@ describe("a running logarithm of sums", function()
 end)
 
 describe("a product", function()
-  it("along rows takes doubles in their order, whatever the width", function()
+  it("along rows takes doubles in their order, floats by fours, whatever the width", function()
     lucerna.manual_seed(11)
     for _, dtype in ipairs {"float32", "float64"} do
       for _, width in ipairs {1, 7, 8, 9, 17, 33, 64, 71, 1025} do
@@ -384,9 +384,24 @@ describe("a product", function()
           local products = x:double():cumprod(1)[rows]:to(lucerna[dtype])
           local got = x:prod(1)
           assert.is_true(got[width]:isnan():item())
-          assert.is_true(lucerna.equal(got:nan_to_num(7), products:nan_to_num(7)), dtype .. width)
+          parity.close(got:nan_to_num(7), products:nan_to_num(7),
+            {rtol = dtype == "float32" and 1e-6 or 0, atol = 0})
         end
       end
+    end
+  end)
+
+  it("leaves the range of floats and comes back", function()
+    local x = lucerna.full({16, 37}, 1e9)
+    x[{{9, 16}}] = 1e-9
+    parity.close(x:prod(1), lucerna.ones(37), {rtol = 1e-6})
+    parity.close(x:t():contiguous():prod(2), lucerna.ones(37), {rtol = 1e-6})
+  end)
+
+  it("of a few long rows is that of their elements", function()
+    for rows = 2, 5 do
+      local x = lucerna.randn(rows, 50001)
+      parity.close(x:prod(1), x:double():prod(1):float(), {rtol = 1e-6})
     end
   end)
 
