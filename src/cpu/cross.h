@@ -4,8 +4,8 @@
 
 #include "tensor/tensor.h"
 
-/* out, a and b have one dtype, not bool nor a half; sizes [d] are 3 along dim, and a and b broadcast
- * to out's. */
+/* out, a and b have one dtype, not bool nor a half; all are 3 long along dim, and a and b broadcast
+ * to out's shape. */
 void luc__cross(luc_context *ctx, int dim, luc_tensor *out, const luc_tensor *a,
                 const luc_tensor *b);
 
