@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from mpmath import (airyai, airybi, asin, atan, besseli, besselj, besselk, bessely, cos, digamma,
                     erf, erfc, erfinv, euler, exp, findroot, gamma, lambertw, ln2, log, loggamma,
-                    lu_solve, matrix, mp, mpf, pi, psi, sin, sinh, sqrt, tanh, workdps)
+                    lu_solve, matrix, mp, mpf, pi, psi, sin, sinh, sqrt, tan, tanh, workdps)
 
 mp.dps = 60
 NUDGE = mpf(10) ** -20  # off zero, where quotients have no value
@@ -328,10 +328,10 @@ def temme_terms(width, height):
     return [rounded(c, "double") for terms in zip(*columns) for c in terms]
 
 
-def pieces(f, bounds, real, n):
+def in_pieces(f, bounds, real, n, unit=False):
     """f in 16 pieces between bounds: a row of their centers, then rows of coefficients of powers of
     what is left of them, the highest first. Values at the centers are almost numbers; where f(0) is
-    0, the first piece's center is 0, and its slope is less 1."""
+    0, the first piece's center is 0, and its slope is less 1; with `unit` all slopes are."""
     columns = []
     for i, (low, high) in enumerate(zip(bounds, bounds[1:])):
         near = [(low + high) / 2 + (high - low) * mpf(k) / 8192 for k in range(-256, 256)]
@@ -340,9 +340,20 @@ def pieces(f, bounds, real, n):
         center = min(near, key=lambda c: abs(f(c) - rounded(f(c), real)))
         slope = interpolate(lambda r: (f(center + r) - f(center)) / r, low - center, high - center,
                             n - 1)
-        slope[-1] -= at_zero
+        slope[-1] -= unit or at_zero
         columns.append([center] + slope + [f(center)])
     return [rounded(c, real) for row in zip(*columns) for c in row]
+
+
+def inverses():
+    """Of k / 20, k from 15 to 30 at place k mod 16: nearly their inverses, with logarithms that are
+    almost doubles; and these, turned around."""
+    found = [None] * 16
+    for k in range(15, 31):
+        near = [mpf(20 / k * (1 + t * 1e-6)) for t in range(-1000, 1001)] if k != 20 else [mpf(1)]
+        inverse = min(near, key=lambda c: abs(log(c) - rounded(log(c), "double")))
+        found[k % 16] = inverse, -log(inverse)
+    return found
 
 
 def table(name, values, real):
@@ -405,12 +416,22 @@ def main():
     print("/* erf in pieces around multiples of 1/4, or in double 2/5: see vmath_special.inc. */")
     for real, n, step in (("float", 7, mpf(1) / 4), ("double", 14, mpf(2) / 5)):
         bounds = [mpf(0)] + [(k + mpf("0.5")) * step for k in range(16)]
-        table("erf_pieces", pieces(erf, bounds, real, n), real)
-    print("/* erf(a) / a, a <= 1/2, then exp(a^2) erfc(a): a + 2 from 2 to 32 in quarters of octaves."
-          " */")
+        table("erf_pieces", in_pieces(erf, bounds, real, n), real)
+    print("/* erf(a) / a, a <= 1/2, then exp(a^2) erfc(a): a + 2 from 2 to 32 in quarters of "
+          "octaves. */")
     bounds = [mpf(2) ** (k // 4) * (4 + k % 4) / 2 - 2 for k in range(17)]
     for real, n in (("float", 8), ("double", 15)):
-        table("erfc_pieces", pieces(erfc_piece, bounds, real, n), real)
+        table("erfc_pieces", in_pieces(erfc_piece, bounds, real, n), real)
+    print("/* tan in pieces around multiples of 10 / 191, all slopes less 1. */")
+    bounds = [mpf(0)] + [(k + mpf("0.5")) / mpf("19.1") for k in range(16)]
+    for real, n in (("float", 5), ("double", 10)):
+        table("tan_pieces", in_pieces(tan, bounds, real, n, True), real)
+    print("/* (log(1 + r) - r + r^2 / 2) / r^3, r being m times nearly 20 / k, less 1, and\n"
+          " * logarithms of k / 20, k from 15 to 30 at place k mod 16. */")
+    terms = interpolate(lambda r: (log(1 + r) - r + r * r / 2) / r**3, -0.0336, 0.0336, 8)
+    table("log_near_terms", [rounded(c, "double") for c in terms], "double")
+    for name, column in zip(("log_inverses", "logs"), zip(*inverses())):
+        table(name, [rounded(x, "double") for x in column], "double")
     print("/* By 1 / a and eta, how the incomplete gamma functions differ from a normal one. */")
     table("temme", temme_terms(13, 9), "double")
     print("/* clang-format on */\n\n#endif")
