@@ -353,8 +353,8 @@ static void run_parts(void *arg, int64_t begin, int64_t end) {
   const rd_job *job = arg;
   states s;
   int64_t outputs = job->kept.numel;
-  const bool one_run = outputs == 1 && job->direct && job->way != BY_ROWS &&
-                       job->reduced.ndim == 1 && job->part <= job->longest;
+  const bool one_run =
+      outputs == 1 && job->direct && job->reduced.ndim == 1 && job->part <= job->longest;
   for (int64_t p = begin; p < end; p++) {
     int64_t from = p * job->part, to = from + job->part;
     if (to > job->reduced.numel) to = job->reduced.numel;
