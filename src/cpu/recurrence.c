@@ -223,10 +223,16 @@ static int64_t share_pitch(const job *j) {
   return j->work ? j->work : j->gates;
 }
 
+static bool keeps_share(const job *j) {
+  return j->r->work && j->work;
+}
+
+/* In scratch it comes after what is projected. */
 static char *share_at(const range *p, int64_t step) {
   const job *j = p->j;
   if (j->step) return at(j, j->step, p->begin, share_pitch(j));
-  return j->r->work && j->work ? rows_at(p, j->r->work, step, j->work) : p->scratch;
+  if (keeps_share(j)) return rows_at(p, j->r->work, step, j->work);
+  return at(j, p->scratch, j->r->w_hr ? j->range : 0, j->r->hidden);
 }
 
 /* y gets the states after the step; a GRU's are made of those before, in their place. */
@@ -238,7 +244,7 @@ static void forward_part(const step_job *s, const range *p) {
   const int64_t columns = j->by_units ? p->units : j->gates;
   char *share = share_at(p, s->at), *y = rows_at(p, r->y, s->at, r->output);
   char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
-  char *cell_y = r->w_hr ? p->scratch + j->range * pitch * j->size : y;
+  char *cell_y = r->w_hr ? p->scratch : y;
   for (int64_t g = p->unit; g < j->gates && !j->once; g += apart)
     product_part(j, &j->share, g, g + columns, s->n, rounded(p, h), 0, share, pitch, r->b_hh);
   for (int64_t i = 0; i < s->n; i++) {
@@ -441,7 +447,7 @@ static luc_status product_once(luc_context *ctx, const job *j) {
 
 /* Where that product goes, unless it is kept. */
 static luc_status make_step(luc_context *ctx, job *j) {
-  if (!j->once || j->g || (j->r->work && j->work)) return LUC_OK;
+  if (!j->once || j->g || keeps_share(j)) return LUC_OK;
   j->step_bytes = luc__mul_size((size_t)(j->r->batch * share_pitch(j)), (size_t)j->size);
   j->step = luc__alloc(ctx, j->step_bytes);
   return j->step ? LUC_OK : LUC_ERR_MEMORY;
@@ -481,6 +487,13 @@ static const luc_gemm_kernels *kernels_of(luc_context *ctx, const job *j) {
   return luc__gemm_kernels(ctx, &g);
 }
 
+/* Elements of scratch for each row of a range. */
+static int64_t scratch_width(const job *j) {
+  const int64_t hidden = j->r->hidden;
+  if (j->g) return 2 * hidden;
+  return (j->step || keeps_share(j) ? 0 : share_pitch(j)) + (j->r->w_hr ? hidden : 0);
+}
+
 static luc_status run(luc_context *ctx, job *j) {
   const luc_recurrence *r = j->r;
   luc_status status = LUC_OK;
@@ -496,9 +509,8 @@ static luc_status run(luc_context *ctx, job *j) {
   j->once = goes_at_once(j);
   LUC_GO(make_factors(ctx, j));
   if (j->once && !j->g) LUC_GO(product_once(ctx, j));
-  const int64_t scratch = j->g ? 2 * r->hidden : share_pitch(j) + r->hidden;
   const int64_t ranges = luc__cuts(r->batch, j->range);
-  size_t bytes = luc__mul_size((size_t)(j->range * scratch), (size_t)j->size);
+  size_t bytes = luc__mul_size((size_t)(j->range * scratch_width(j)), (size_t)j->size);
   LUC_GO(luc__parallel_scratch(ctx, ranges, 1, bytes, run_ranges, j));
   if (j->once && j->g) LUC_GO(product_once(ctx, j));
 done:
