@@ -147,8 +147,11 @@ static void push_value_of(lua_State *L, const luc_module *m, int p) {
                    type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS);
 }
 
+/* Mark p stands in a peer's table for the list that is constructor argument p. */
+static const char list_marks[32];
+
 /* m.name: a constructor argument, which comes before what the class has. Arguments are kept in the
- * peer's table (at 3); lists, which are the caller's to change, by where the core has them. */
+ * peer's table (at 3), for lists, which are the caller's to change, a mark. */
 static bool push_argument(lua_State *L, luc_l_peer *peer) {
   const luc_module *m = peer->m;
   size_t length;
@@ -160,7 +163,7 @@ static bool push_argument(lua_State *L, luc_l_peer *peer) {
   if (lua_type(L, -2) <= LUA_TSTRING)
     lua_pushvalue(L, -2);
   else
-    lua_pushlightuserdata(L, &m->config[p]);
+    lua_pushlightuserdata(L, (void *)&list_marks[p]);
   lua_rawset(L, 3);
   peer->kept |= 1u << p;
   return true;
@@ -174,14 +177,13 @@ static bool push_own(lua_State *L, luc_l_peer *peer) {
   return true;
 }
 
-/* Pushes the list that the light userdata at 4 stands for, if it does and is no field. */
+/* Pushes the list that the light userdata at 4 stands for, unless it is a field. */
 static bool push_list(lua_State *L, const luc_l_peer *peer, bool alive) {
-  const luc_value *at = lua_touserdata(L, 4);
-  uint32_t rest = peer->kept;
-  if (rest && !alive) return luc_l_error(L, "nn: module was collected");
-  while (rest && at != &peer->m->config[__builtin_ctz(rest)]) rest &= rest - 1;
-  if (rest) push_value_of(L, peer->m, __builtin_ctz(rest));
-  return rest != 0;
+  const uintptr_t p = (uintptr_t)lua_touserdata(L, 4) - (uintptr_t)list_marks;
+  if (p >= sizeof list_marks) return false;
+  if (!alive) return luc_l_error(L, "nn: module was collected");
+  push_value_of(L, peer->m, (int)p);
+  return true;
 }
 
 /* m.name: a slot not yet cached, a view of slots or hooks, which shows them as they are. */

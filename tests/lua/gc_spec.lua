@@ -225,6 +225,21 @@ describe("finalizers", function()
     assert.is_false(said[1])
     assert.matches("module was collected", said[2])
   end)
+
+  it("find a light userdata of such a module as it is", function()
+    local here, said = debug.upvalueid(function() return lucerna end, 1)
+    do
+      local last = setmetatable({}, {
+        __gc = function(t) said = { pcall(function() return t.conv.address end) } end
+      })
+      last.conv = lucerna.nn.Conv2d(1, 2, 3)
+      last.conv.address = here
+      assert.same({ 1, 1 }, last.conv.stride) -- kept in its table from now on
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.same({ true, here }, said)
+  end)
 end)
 
 describe("a call that returns its argument", function()
