@@ -90,9 +90,9 @@ int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l
 /* Pushes what out=, at a stack position, has for result i of several. */
 void luc_l_push_out(lua_State *L, const luc_schema *schema, int at, int i);
 /* After parsing: replaces index tensors by ones counted from 0, or `as_given` by ones that say how
- * they count. On failure nothing is kept. */
-luc_status luc_l_index_from_one(luc_l_state *st, const luc_l_sig *sig, bool as_given,
-                                luc_l_args *args);
+ * they count. A module gives the table they are positions in, or NULL. On failure nothing is kept. */
+luc_status luc_l_index_from_one(luc_l_state *st, const luc_l_sig *sig, const luc_tensor *table,
+                                bool as_given, luc_l_args *args);
 /* Drops what luc_l_index_from_one made. */
 void luc_l_args_release(luc_l_state *st, luc_l_args *args);
 

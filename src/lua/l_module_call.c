@@ -9,8 +9,8 @@
 
 /* ---- results ---- */
 
-/* The class whose forward takes a chain's arguments, or gives its results. */
-static const luc_l_class *edge_class(const luc_module *m, bool last) {
+/* The module that takes a chain's arguments, or gives its results. */
+static const luc_module *edge_of(const luc_module *m, bool last) {
   while (m->cls->core->def->flags & LUC_CF_CHAIN) {
     int n = luc_module_num_children(m), i = 0;
     luc_module *child = NULL;
@@ -21,8 +21,22 @@ static const luc_l_class *edge_class(const luc_module *m, bool last) {
     if (!child) return NULL;
     m = child;
   }
-  const luc_l_class *c = m->cls->binding;
-  return c ? c : m->cls->core->binding;
+  return m;
+}
+
+/* The class whose forward that is. */
+static const luc_l_class *edge_class(const luc_module *m, bool last) {
+  const luc_module *edge = edge_of(m, last);
+  if (!edge) return NULL;
+  const luc_l_class *c = edge->cls->binding;
+  return c ? c : edge->cls->core->binding;
+}
+
+/* What an embedding looks positions up in, or NULL. */
+static const luc_tensor *table_of(const luc_module *m) {
+  luc_slot slot;
+  const luc_map_entry *e = luc__slot_find(edge_of(m, false), "weight", 6, &slot);
+  return e && slot == LUC_SLOT_PARAMETER ? e->value : NULL;
 }
 
 static luc_status count_from_one(luc_context *ctx, const luc_l_class *c, luc_outputs *out) {
@@ -108,7 +122,7 @@ static luc_status attempt(lua_State *L, luc_l_peer *peer, const luc_l_class *c, 
     luc_l_parse(L, st, c ? &c->forward : &sig, 2, top, &a);
     nargs = c ? c->forward.schema->nparams : 0;
     indices = c && c->forward.index_mask;
-    if (indices) LUC_TRY(luc_l_index_from_one(st, &c->forward, false, &a));
+    if (indices) LUC_TRY(luc_l_index_from_one(st, &c->forward, table_of(peer->m), false, &a));
   }
   lua_State *outer = luc_l_enter(st, L);
   luc_status status = run(st->ctx, peer->m, c ? c->cls->core : NULL, a.v, nargs, out);

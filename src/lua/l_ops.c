@@ -70,7 +70,7 @@ static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const
   luc_context *ctx = st->ctx;
   int n = row->sig.schema->nparams;
   bool as_given = row->flags & LUC_F_POSITIONS;
-  if (row->sig.index_mask) LUC_TRY(luc_l_index_from_one(st, &row->sig, as_given, a));
+  if (row->sig.index_mask) LUC_TRY(luc_l_index_from_one(st, &row->sig, NULL, as_given, a));
   luc_status status = LUC_OK;
   a->inplace |= row->inplace;
   const bool counts = row->flags & LUC_F_COUNTS && !a->nout && !ctx->batched &&

@@ -150,6 +150,9 @@ describe("counting:", function()
       function() return F.nll_loss(x, lucerna.tensor { 0, 1 }) end,
       function() return F.cross_entropy(x, lucerna.tensor { 0, 1 }) end,
       function() return F.embedding(one, lucerna.ones(3, 2)) end,
+      function() return nn.Embedding(3, 2)(one) end,
+      function() return nn.Sequential(nn.Embedding(3, 2), nn.ReLU())(one) end,
+      function() return nn.EmbeddingBag(3, 2)(one:unsqueeze(1)) end,
     } do
       assert.matches(zero, message(f))
     end
