@@ -71,6 +71,7 @@ struct luc_node {
   int16_t op;                      /* luc_opid, or -1: function */
   bool released;
   bool packed; /* some of its saved tensors are replaced by stand-ins (saved.c) */
+  bool number; /* its gradient reads a number in a tensor's place */
   uint64_t seq;
   luc_task *task;
   luc_node *waiting; /* the next in the list of nodes that are still to be packed */

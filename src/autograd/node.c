@@ -40,9 +40,9 @@ luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node
   return LUC_OK;
 }
 
-/* A node that had nothing saved can run again, as in PyTorch. */
+/* A node that had nothing saved can run again, as in PyTorch, which saves numbers as tensors. */
 void luc__node_forget(luc_context *ctx, luc_node *node) {
-  bool saved = node->op < 0;
+  bool saved = node->op < 0 || node->number;
   for (int i = 0; i < node->nslots; i++) {
     luc_value *v = &node->args[i];
     saved |= v->kind == LUC_TENSOR || v->kind == LUC_TENSORS;

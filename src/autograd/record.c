@@ -118,8 +118,11 @@ static luc_status call_node(luc_context *ctx, luc_opid op, const luc_value *args
     return status;
   }
   node->seq = ctx->next_seq++; /* edges to views may have made nodes meanwhile */
-  for (int p = 0; p < nslots; p++)
-    extra = save_arg(node, p, &args[p], reads_arg(node, info, p), extra);
+  for (int p = 0; p < nslots; p++) {
+    const bool reads = reads_arg(node, info, p);
+    node->number |= reads && p < 2 && (args[p].kind == LUC_INT || args[p].kind == LUC_FLOAT);
+    extra = save_arg(node, p, &args[p], reads, extra);
+  }
   *out = node;
   return LUC_OK;
 }

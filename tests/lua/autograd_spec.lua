@@ -79,6 +79,18 @@ describe("backward", function()
     sum:backward()
     sum:backward()
     assert.are.same({ 4, 4, 4 }, e.grad:tolist())
+    for _, f in ipairs { -- a factor is, in PyTorch as a tensor
+      function(t) return t * 2 end, function(t) return 2 * t end, function(t) return t / 2 end,
+      function(t) return (t + 0):mul_(2) end,
+      function(t) return t:div(2, { rounding_mode = "floor" }) end,
+    } do
+      local scaled = f(e):sum()
+      scaled:backward()
+      parity.refused("second time", scaled.backward, scaled)
+    end
+    local between = lucerna.lerp(e, lucerna.zeros(3), 0.5):sum() -- its weight is not
+    between:backward()
+    between:backward()
   end)
 
   it("can be differentiated again with create_graph", function()
