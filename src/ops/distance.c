@@ -71,6 +71,10 @@ static luc_tensor *norm_slope(luc_formula *f, luc_tensor *x, luc_tensor *y, luc_
                               double p) {
   if (p == 1) return luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sgn, x), g);
   luc_tensor *flat = luc__fs(f, LUC_OP_eq, y, 0);
+  if (p == 2 && luc__recording(f->ctx)) { /* 0 / 0 stays in it: at zero its slope is NaN */
+    luc_tensor *share = luc__f_where(f, flat, NULL, luc__f2(f, LUC_OP_div, x, y));
+    return luc__f2(f, LUC_OP_mul, share, g);
+  }
   if (p == 2) {
     luc_value v = luc_v_tensor(y), mask = luc_v_tensor(flat), no = luc_v_float(INFINITY);
     y = luc__f_call(f, LUC_OP_masked_fill, LUC_ARGS(v, mask, no));
