@@ -156,10 +156,11 @@ static int count_pairs(lua_State *L, int table) {
 }
 
 /* A NUL in a name would cut it short in the file. */
-static const char *check_name(lua_State *L, int index, const char *what) {
+static const char *check_text(lua_State *L, int index, const char *what, const char *part) {
   size_t length;
   if (lua_type(L, index) != LUA_TSTRING) {
-    luc_l_error(L, "save_file: %s: expected string keys (got %s)", what, luaL_typename(L, index));
+    luc_l_error(L, "save_file: %s: expected string %ss (got %s)", what, part,
+                luaL_typename(L, index));
     return NULL;
   }
   const char *name = lua_tolstring(L, index, &length);
@@ -173,7 +174,7 @@ static luc_named_tensor *collect_tensors(lua_State *L, int table, int *n) {
   luc_named_tensor *items = lua_newuserdatauv(L, (size_t)*n * sizeof *items + 1, 0);
   int i = 0;
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1), i++) {
-    items[i].name = check_name(L, -2, "tensors");
+    items[i].name = check_text(L, -2, "tensors", "key");
     items[i].tensor = luc_l_totensor(L, -1);
     if (!items[i].tensor)
       luc_l_error(L, "save_file: tensors: '%s': expected a Tensor (got %s)", items[i].name,
@@ -189,8 +190,8 @@ static luc_named_text *collect_texts(lua_State *L, int table, int *n) {
   int i = 0;
   if (*n == 0) return items;
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1), i++) {
-    items[i].name = check_name(L, -2, "metadata");
-    items[i].text = check_name(L, -1, "metadata");
+    items[i].name = check_text(L, -2, "metadata", "key");
+    items[i].text = check_text(L, -1, "metadata", "value");
   }
   return items;
 }

@@ -81,7 +81,7 @@ describe("safetensors", function()
     refuses("save_file: tensors: expected string keys %(got number%)$", {x}, path)
     refuses("save_file: filename: expected a path or a writer %(got nil%)$", {a = x})
     refuses("save_file: metadata: expected a table of strings %(got number%)$", {a = x}, path, 5)
-    refuses("save_file: metadata: expected string", {a = x}, path, {a = {}})
+    refuses("save_file: metadata: expected string values %(got table%)$", {a = x}, path, {a = {}})
     refuses("save_file: tensors: a name contains a NUL$", {["a\0b"] = x}, path)
     refuses("safetensors: tensors 'a' and 'b' share memory; clone%(%) one of them first$",
       {a = x, b = x:view(1, 2)}, path)
