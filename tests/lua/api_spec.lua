@@ -65,6 +65,16 @@ describe("calls:", function()
       tostring(nn.Conv2d(1, 20, 5, { padding = 2 })))
   end)
 
+  it("device and dtype come last in order, as PyTorch has them", function()
+    local double = lucerna.float64
+    assert.equal(double, nn.Linear(4, 2, true, nil, double).weight.dtype)
+    assert.equal(double, nn.Conv2d(1, 2, 3, 1, 0, 1, 1, true, "zeros", "cpu", double).weight.dtype)
+    assert.equal(double, nn.LayerNorm(4, 1e-5, true, true, nil, double).weight.dtype)
+    assert.equal(double, nn.BatchNorm1d(4, 1e-5, 0.1, true, true, nil, double).weight.dtype)
+    assert.matches("BatchNorm1d: takes at most 7 arguments %(got 8%)$", -- bias has a name alone
+      message(nn.BatchNorm1d, 4, 1e-5, 0.1, true, true, nil, double, false))
+  end)
+
   it("an unknown key is an error that names the closest", function()
     assert.matches("sum: unknown argument 'keepdimm' %(did you mean 'keepdim'%?%)",
       message(x.sum, x, 2, { keepdimm = true }))
