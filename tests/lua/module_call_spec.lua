@@ -19,6 +19,23 @@ end
 
 local message_of = parity.message
 
+describe("a call", function()
+  it("Identity and an empty Sequential give back whatever they get", function()
+    local pair = { lucerna.ones(1), 2 }
+    for _, m in ipairs { nn.Identity(), nn.Sequential() } do
+      assert.equal(3, m(3))
+      assert.equal(pair, m(pair))
+      assert.equal(pair, m:forward(pair))
+      m:register_forward_hook(function(_, args, output) return { args[1], output } end)
+      assert.same({ "a", "a" }, m("a"))
+    end
+    local x = lucerna.ones(1)
+    assert.equal(x, nn.Identity() { input = x })
+    assert.matches("Identity: missing argument 'input'", message_of(nn.Identity()))
+    assert.matches("Identity: takes at most 1 arguments", message_of(nn.Identity(), x, x))
+  end)
+end)
+
 describe("a forward hook", function()
   it("sees arguments and output, and may replace it", function()
     local m = Id()
