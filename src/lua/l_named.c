@@ -13,7 +13,7 @@ static void fail_key(lua_State *L, int key, int most) {
   for (int i = 1; i <= most; i++) {
     lua_rawgeti(L, NAMES, i);
     const char *name = lua_tostring(L, -1);
-    int d = best > 0 && name ? luc__edit_distance(text, name) : best;
+    int d = best > 0 && name ? luc__miss(text, name) : best;
     if (d < best) {
       closest = name;
       best = d;

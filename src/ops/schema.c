@@ -278,7 +278,7 @@ const char *luc__schema_closest(const luc_schema *schema, const char *name) {
   const char *closest = NULL;
   int best = (int)strlen(name) / 2 + 1;
   for (int i = 0; i < schema->nparams; i++) {
-    int d = luc__edit_distance(name, schema->params[i].name);
+    int d = luc__miss(name, schema->params[i].name);
     if (d < best) {
       best = d;
       closest = schema->params[i].name;

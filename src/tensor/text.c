@@ -173,3 +173,7 @@ int luc__edit_distance(const char *a, const char *b) {
   }
   return row[n];
 }
+
+int luc__miss(const char *written, const char *name) {
+  return strncmp(written, name, strlen(written)) ? luc__edit_distance(written, name) : 1;
+}

@@ -80,6 +80,10 @@ describe("calls:", function()
       message(x.sum, x, 2, { keepdimm = true }))
     assert.matches("Linear: unknown argument 'out_feature' %(did you mean 'out_features'%?%)",
       message(nn.Linear, { in_features = 1, out_feature = 2 }))
+    assert.matches("Conv2d: unknown argument 'pad' %(did you mean 'padding'%?%)",
+      message(nn.Conv2d, 1, 2, 3, { pad = 1 }))
+    assert.matches("load: unknown argument 'map' %(did you mean 'map_location'%?%)",
+      message(lucerna.load, "x", { map = "cpu" }))
     assert.matches("SGD: unknown argument 'lrr' %(did you mean 'lr'%?%)",
       message(lucerna.optim.SGD, { nn.Parameter(x) }, { lrr = 1 }))
     assert.matches("DataLoader: unknown argument 'batch_sze' %(did you mean 'batch_size'%?%)",
