@@ -56,6 +56,8 @@ local function refusals()
     {"cosine_embedding_loss: 0D or 1D target tensor expected", F.cosine_embedding_loss, z(2, 2),
       z(2, 2), z(2, 2)},
     {"gaussian_nll_loss: var has negative entry/entries", F.gaussian_nll_loss, z(2), z(2), -1},
+    {"AdaptiveLogSoftmaxWithLoss: n_classes must be an integer (got boolean)",
+      nn.AdaptiveLogSoftmaxWithLoss, 4, true, {1}},
     {"AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique",
       nn.AdaptiveLogSoftmaxWithLoss, 4, 6, {3, 2}},
     {"AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique",

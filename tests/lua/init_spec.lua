@@ -64,6 +64,10 @@ describe("nn.init refuses", function()
       "sparse_: sparsity must be from 0 to 1 %(got 1.5%)"},
     {"a share that is no number", function() init.sparse_(m, 0 / 0) end, "from 0 to 1"},
     {"what is no tensor", function() init.ones_({1, 2}) end, "expected a Tensor"},
+    {"a gain that is no number", function() init.xavier_normal_(m, {1}) end,
+      "xavier_normal_: gain must be a number %(got table%)"},
+    {"a deviation that is none", function() init.trunc_normal_(m, 0, true) end,
+      "trunc_normal_: std must be a number %(got boolean%)"},
     {"unknown arguments", function() init.normal_(m, {mea = 1}) end, "did you mean 'mean'"},
   }
   for _, refusal in ipairs(refusals) do

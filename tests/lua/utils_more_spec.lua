@@ -26,6 +26,8 @@ describe("nn.utils.clip_grad", function()
   it("refuses what is no number or tensor", function()
     assert.matches("clip_grad_value_: clip_value must be a number %(got nil%)",
       message(utils.clip_grad_value_, {}))
+    assert.matches("get_total_norm: norm_type must be a number %(got boolean%)",
+      message(utils.get_total_norm, {}, lucerna.tensor(true)))
     assert.matches("get_total_norm: tensors: expected tensors %(entry 1 is a number%)",
       message(utils.get_total_norm, { 3 }))
     assert.matches("total_norm must be a Tensor", message(utils.clip_grads_with_norm_, {}, 1))

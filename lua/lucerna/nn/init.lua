@@ -5,6 +5,7 @@
 local lucerna = require "lucerna"
 local fail = require("lucerna.core")._fail
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local shape_text = require "lucerna.shape_text"
 
 local init = {}
@@ -15,11 +16,16 @@ local function check_tensor(who, t)
   end
 end
 
+local numbers = {a = true, b = true, mean = true, std = true, gain = true}
+
 -- Defines init[name](tensor, …): names are its parameters after the tensor; fill works unrecorded.
 local function define(name, names, fill)
   local all = {"tensor", table.unpack(names)}
   local function run(t, ...)
     check_tensor(name, t)
+    for k, parameter in ipairs(names) do
+      if numbers[parameter] then check.option(name, parameter, (select(k, ...)), "number") end
+    end
     lucerna.no_grad(fill, t, ...)
     return t
   end

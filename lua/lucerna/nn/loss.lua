@@ -128,7 +128,8 @@ function Adaptive:__init(...)
   local features, classes, cutoffs, div, bias, device, dtype = arguments(
     "AdaptiveLogSoftmaxWithLoss", { "in_features", "n_classes", "cutoffs", "div_value", "head_bias",
       "device", "dtype" }, ...)
-  check_cutoffs(cutoffs, classes)
+  check.integer("AdaptiveLogSoftmaxWithLoss", "in_features", features)
+  check_cutoffs(cutoffs, check.integer("AdaptiveLogSoftmaxWithLoss", "n_classes", classes))
   self.in_features, self.n_classes, self.div_value = features, classes, div or 4.0
   self.head_bias, self.cutoffs = bias or false, { table.unpack(cutoffs) }
   self.cutoffs[#cutoffs + 1] = classes

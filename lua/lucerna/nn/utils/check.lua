@@ -37,7 +37,7 @@ check.callable, check.same_size = shared.callable, shared.same_size
 
 --- A number; a tensor of one element counts as one.
 function check.number(who, name, value)
-  if lucerna.is_tensor(value) and value:numel() == 1 then return value:item() end
+  if lucerna.is_tensor(value) and value:numel() == 1 then value = value:item() end
   return shared.number(who, name, value)
 end
 
