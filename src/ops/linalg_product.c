@@ -6,6 +6,7 @@
 
 #include "cpu/cross.h"
 #include "ops/linalg.h"
+#include "ops/pointwise.h"
 #include "ops/rows.h"
 
 /* ---- powers and the exponential ---- */
