@@ -439,8 +439,9 @@ static void backward_piece(const job *j, const scratch *w, int64_t item, int64_t
   char *dq = cut == 0 ? at(j, j->dq, item, 0) : sums_of(j, item, cut);
   if (cut > 0 && luc__attention_adds(a)) memset(dq, 0, (size_t)(a->l * a->e * j->size));
   for (block b = {.item = item, .key = first}; b.key < end; b.key += j->keys) {
-    const int64_t keys = b.keys = luc__min64(j->keys, a->s - b.key);
-    if (a->pairs) pack_keys(j, w, &b);
+    b.query = 0, b.queries = a->l;
+    const int64_t keys = b.keys = luc__min64(j->keys, last_key(a, &b) - b.key);
+    if (a->pairs && keys > 0) pack_keys(j, w, &b);
     for (b.query = 0; b.query < a->l; b.query += QUERIES) {
       b.queries = luc__min64(QUERIES, a->l - b.query);
       b.keys = luc__min64(j->keys, last_key(a, &b) - b.key);

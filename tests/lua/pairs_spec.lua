@@ -325,6 +325,16 @@ describe("attention of bfloat16", function()
     check_case(c, wide:narrow(-1, 2, 64), wide:narrow(-1, 3, 64), wide:narrow(-1, 4, 64), g)
   end)
 
+  it("has no part of keys and values that no query sees, whatever they are", function()
+    lucerna.manual_seed(21)
+    local c = {1, 1, 100, 200, 64, 64, true}
+    local q, k, v, g = operands(c)
+    local want = run(c, q, k, v, g)
+    k[1][1]:narrow(1, 101, 100):fill_(0 / 0)
+    v[1][1]:narrow(1, 101, 100):fill_(math.huge)
+    for i, t in ipairs(run(c, q, k, v, g)) do assert.is_true(want[i]:equal(t)) end
+  end)
+
   it("is the same of any number of threads", function()
     lucerna.manual_seed(18)
     local n = lucerna.get_num_threads()
