@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/attention.h"
+#include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
@@ -51,17 +52,18 @@ static luc_tensor *attention_weights(luc_formula *f, const weights *w) {
 
 enum { Q, K, V, MASK };
 
-/* t as the kernel can read it: its own columns adjacent, of bfloat16 rows of pairs, else a copy. */
+/* t as the kernel can read it: its own columns adjacent, pairs of bfloat16 on a float's place, else
+ * a copy. */
 static luc_status adjacent(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
   const int last = t->ndim - 1;
-  bool odd = false; /* of halves */
+  bool odd = (uintptr_t)t->data % sizeof(float) != 0; /* of halves */
   for (int d = 0; d < last; d++) odd |= t->strides[d] % 2 != 0;
-  odd |= (uintptr_t)t->data % sizeof(float) != 0;
-  if (t->dtype != dtype || (t->strides[last] != 1 && t->sizes[last] > 1) ||
-      (odd && dtype == LUC_BFLOAT16))
+  if (t->dtype != dtype || (t->strides[last] != 1 && t->sizes[last] > 1))
     return luc__as_dense(ctx, t, dtype, out);
   *out = t;
-  return LUC_OK;
+  if (dtype != LUC_BFLOAT16 || !odd) return LUC_OK;
+  LUC_TRY(luc__scratch_like(ctx, t, dtype, out)); /* what is dense may begin there, too */
+  return luc__copy(ctx, *out, t);
 }
 
 /* A new tensor of like's sizes but for the last, its dimensions in memory as like's are: what was

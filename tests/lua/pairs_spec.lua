@@ -323,6 +323,8 @@ describe("attention of bfloat16", function()
     check_case(c, apart(q), turned(k), apart(v), turned(g))
     local wide = draw(2, 3, 65, 67)
     check_case(c, wide:narrow(-1, 2, 64), wide:narrow(-1, 3, 64), wide:narrow(-1, 4, 64), g)
+    local flat = draw(q:numel() + 1):narrow(1, 2, q:numel()):view(q:size())
+    check_case(c, flat, k, flat, flat)
   end)
 
   it("has no part of keys and values that no query sees, whatever they are", function()
