@@ -53,15 +53,18 @@ static int64_t start_of(const job *j, int64_t tap) {
 static void take_sizes(job *j) {
   const luc_conv *c = j->c;
   j->channels = c->in_channels / c->groups, j->filters = c->out_channels / c->groups;
+  int64_t shift = 0; /* of the last tap, the largest */
   j->phases = j->places = 1;
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
-    j->size[d] = c->out[d] + (c->kernel[d] - 1) * c->dilation[d] / c->stride[d];
+    const int64_t more = (c->kernel[d] - 1) * c->dilation[d] / c->stride[d];
+    j->size[d] = c->out[d] + more;
     j->phases *= c->stride[d], j->places *= j->size[d];
+    shift = shift * j->size[d] + more;
   }
   j->taps = luc__volume(c->kernel), j->pixels = luc__volume(c->out);
   j->images = luc__min64(luc__max64(PLACES / j->places, 1), c->batch);
   j->depth = luc__whole(luc__cuts(j->images * j->places, 2), SIDE);
-  j->pitch = 2 * j->depth + luc__whole(j->places, 2);
+  j->pitch = 2 * j->depth + luc__whole(shift, 16 * SIDE); /* measured: 2 SIDE are slower */
   j->block =
       luc__cuts(j->channels, CHANNELS) * luc__cuts(j->filters, FILTERS) < 8 ? FILTERS / 2 : FILTERS;
 }
