@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/numerals.h"
+
 /* An unseeded generator differs between runs and between contexts of one process, as PyTorch's. */
 static uint64_t first_seed(const luc_context *ctx) {
   uint64_t x = (uint64_t)time(NULL) ^ (uint64_t)(uintptr_t)ctx ^ (uint64_t)(luc_clock() * 1e9);
@@ -78,10 +80,12 @@ const char *luc_message(const luc_context *ctx) {
 
 luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...) {
   char text[LUC_MESSAGE_MAX]; /* the arguments may point into the message being replaced */
+  luc_numerals numerals = luc__numerals_begin();
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
+  luc__numerals_end(numerals);
   for (char *c = text; *c; c++) /* a message is one line, whatever was given */
     if ((unsigned char)*c < ' ') *c = '?';
   drop_long_message(ctx);

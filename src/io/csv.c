@@ -4,10 +4,10 @@
  * same in every locale. What is kept grows with what was read. */
 #include "io/csv.h"
 
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numerals.h"
 #include "io/readers.h"
 
 enum { WINDOW = 1 << 16, MAX_FIELD = 256 };
@@ -30,7 +30,6 @@ typedef struct parser {
   int64_t column, columns; /* of the row so far; of each row, -1: not known yet */
   choice *choices;         /* by column; NULL: all */
   int64_t nchoices, next;
-  locale_t locale;
   luc_text *names; /* while the header is read: each with a NUL behind it */
   luc_text values;
 } parser;
@@ -106,9 +105,9 @@ static luc_status read_float(parser *p, const char *text, size_t n, double *out)
     }
   if (!is_decimal(text, n)) return bad_field(p, "expected a number");
   if (n < 20 && read_short(text, out)) return LUC_OK;
-  locale_t old = uselocale(p->locale);
+  luc_numerals numerals = luc__numerals_begin();
   *out = strtod(text, NULL);
-  uselocale(old);
+  luc__numerals_end(numerals);
   return LUC_OK;
 }
 
@@ -337,8 +336,7 @@ static luc_status begin(parser *p) {
   const luc_csv_options *o = p->options;
   static const unsigned char mark[] = {0xef, 0xbb, 0xbf};
   p->window = luc__alloc(p->ctx, WINDOW);
-  p->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!p->window || !p->locale) return LUC_ERR_MEMORY;
+  if (!p->window) return LUC_ERR_MEMORY;
   if (o->columns) {
     p->nchoices = o->ncolumns;
     p->choices = luc__alloc(p->ctx, (size_t)o->ncolumns * sizeof *p->choices);
@@ -382,7 +380,6 @@ luc_status luc__csv_read(luc_input input, const luc_csv_options *options, luc_te
   while (!over && !options->only_header) LUC_GO(read_row(&p, &over));
   if (!options->only_header) LUC_GO(make_tensor(&p, out));
 done:
-  if (p.locale) freelocale(p.locale);
   luc__free(p.ctx, p.window, WINDOW);
   luc__free(p.ctx, p.choices, (size_t)p.nchoices * sizeof *p.choices);
   luc__text_drop(&p.values);
@@ -408,11 +405,13 @@ static void put_name(luc_text *text, const char *name, char delimiter) {
 static void put_float(luc_text *text, double value, bool whole) {
   char number[40];
   int least = whole ? 15 : 6, most = whole ? 17 : 9;
+  luc_numerals numerals = luc__numerals_begin();
   for (int digits = least; digits <= most; digits++) {
     snprintf(number, sizeof number, "%.*g", digits, value);
     double back = strtod(number, NULL);
     if (whole ? back == value : (float)back == (float)value) break;
   }
+  luc__numerals_end(numerals);
   luc__text_puts(text, value != value ? "nan" : number);
 }
 
@@ -446,13 +445,10 @@ luc_status luc__csv_write(luc_context *ctx, const luc_target *to, char delimiter
   luc_text text;
   luc_tensor *plain = NULL;
   luc_writer writer = {.ctx = ctx};
-  locale_t locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), old = (locale_t)0;
-  luc_status status = LUC_ERR_MEMORY;
+  luc_status status;
   luc__text_init(&text, ctx);
-  if (!locale) goto done;
   LUC_GO(luc__plain_copy(ctx, "write_csv", t, &plain));
   LUC_GO(luc__writer_open(ctx, "write_csv", to, &writer));
-  old = uselocale(locale);
   for (int64_t i = 0; names && i < plain->sizes[1]; i++) {
     put_name(&text, names[i], delimiter);
     luc__text_append(&text, i + 1 < plain->sizes[1] ? &delimiter : "\n", 1);
@@ -461,8 +457,6 @@ luc_status luc__csv_write(luc_context *ctx, const luc_target *to, char delimiter
   LUC_GO(write_rows(&writer, &text, delimiter, plain));
   LUC_GO(luc__writer_commit(&writer));
 done:
-  if (old) uselocale(old);
-  if (locale) freelocale(locale);
   luc__writer_close(&writer);
   luc_tensor_release(ctx, plain);
   luc__text_drop(&text);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numerals.h"
 #include "tensor/text.h"
 
 /* ORDER TYPE */
@@ -256,7 +257,9 @@ luc_status luc__schema_parse(luc_context *ctx, const char *text, luc_schema *out
   if (status == LUC_OK) {
     *p.at++ = '\0';
     out->name = name;
+    luc_numerals numerals = luc__numerals_begin();
     status = parse_params(&p);
+    luc__numerals_end(numerals);
   }
   if (status == LUC_OK) status = parse_results(&p);
   if (status != LUC_OK) luc__schema_free(ctx, out);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numerals.h"
 #include "tensor/tensor.h"
 #include "tensor/text.h"
 
@@ -229,8 +230,10 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
     pr.summarize = (double)t->numel > ctx->print.threshold;
     pr.real = luc__dtype_to_real(dtype);
     pr.parts = complex ? 2 : 1;
+    luc_numerals numerals = luc__numerals_begin();
     choose_format(&pr);
     put_nested(&pr, 0, t->data, INDENT);
+    luc__numerals_end(numerals);
     show_dtype = show_dtype && dtype != LUC_INT64 && dtype != LUC_BOOL;
     if (complex) show_dtype = dtype != luc__dtype_to_complex(ctx->default_dtype);
   }

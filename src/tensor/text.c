@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numerals.h"
 #include "lucerna/tensor.h"
 
 void luc__text_init(luc_text *text, luc_context *ctx) {
@@ -135,6 +136,17 @@ static void write_decimal(char *out, const char *sign, int64_t digits, int decim
     snprintf(out, LUC_FLOAT_TEXT, "%s0.%.*s%s", sign, decimals - n, "0000", text);
 }
 
+/* Any other, in as many digits as read back. */
+static void write_digits(char *out, double f) {
+  int digits = 1;
+  do snprintf(out, LUC_FLOAT_TEXT, "%.*e", digits - 1, f);
+  while (strtod(out, NULL) != f && ++digits <= 17);
+  int exponent = atoi(strchr(out, 'e') + 1);
+  if (exponent < -4 || exponent >= 16) return;
+  int after = digits - 1 - exponent;
+  snprintf(out, LUC_FLOAT_TEXT, "%.*f", after > 1 ? after : 1, f);
+}
+
 void luc__float_text(char out[LUC_FLOAT_TEXT], double f) {
   int decimals;
   int64_t plain = isfinite(f) && f != 0 ? to_decimal(fabs(f), &decimals) : 0;
@@ -146,13 +158,9 @@ void luc__float_text(char out[LUC_FLOAT_TEXT], double f) {
     snprintf(out, LUC_FLOAT_TEXT, "%s", isnan(f) ? "nan" : f > 0 ? "inf" : "-inf");
     return;
   }
-  int digits = 1;
-  do snprintf(out, LUC_FLOAT_TEXT, "%.*e", digits - 1, f);
-  while (strtod(out, NULL) != f && ++digits <= 17);
-  int exponent = atoi(strchr(out, 'e') + 1);
-  if (exponent < -4 || exponent >= 16) return;
-  int after = digits - 1 - exponent;
-  snprintf(out, LUC_FLOAT_TEXT, "%.*f", after > 1 ? after : 1, f);
+  luc_numerals numerals = luc__numerals_begin();
+  write_digits(out, f);
+  luc__numerals_end(numerals);
 }
 
 int luc__edit_distance(const char *a, const char *b) {

@@ -138,21 +138,6 @@ describe("read_csv", function()
       {dtype = lucerna.int64})
   end)
 
-  it("is the same in a locale with a decimal comma", function()
-    local old = os.setlocale()
-    local comma
-    for _, name in ipairs {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"} do
-      comma = comma or os.setlocale(name)
-    end
-    local ok, x = pcall(read, "1234567890.123456789,0.5,1e-30", {dtype = lucerna.float64})
-    local pieces = {}
-    data.write_csv(lucerna.tensor {{0.5, 1e-30}}, function(piece) pieces[#pieces + 1] = piece end)
-    os.setlocale(old)
-    assert.is_true(ok, x)
-    assert.same({{1234567890.123456789, 0.5, 1e-30}}, x:tolist())
-    assert.equal("0.5,1e-30\n", table.concat(pieces))
-  end)
-
   it("refuses options that make no sense", function()
     for _, delimiter in ipairs {"", "ab", "1", '"', "\n", "e", 5, "."} do
       refused("read_csv: delimiter: expected one character", read, "1", {delimiter = delimiter})

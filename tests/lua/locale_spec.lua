@@ -1,0 +1,67 @@
+-- A host whose locale writes numbers with a comma: operators, texts, messages and files are the same.
+
+local files = require "files"
+
+local lua = os.getenv "LUCERNA_LUA" or "lua5.4"
+
+-- The command that runs a program in such a locale: one of the system's, or one made for it; nil if
+-- there is none and none can be made.
+local function command(path)
+  local old, found = os.setlocale()
+  for _, name in ipairs {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"} do
+    found = found or os.setlocale(name)
+  end
+  os.setlocale(old)
+  if found then return ("%s %s %s"):format(lua, path, found) end
+  local folder = files.folder()
+  local make = ("localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 > %s/log 2>&1"):format(folder, folder)
+  return os.execute(make) and ("LOCPATH=%s %s %s de_DE.UTF-8"):format(folder, lua, path)
+end
+
+describe("in a locale with a decimal comma", function()
+  it("numbers have a point in texts, messages and files", function()
+    local path = files.with(("package.path, package.cpath = %q, %q\n"):format(package.path,
+      package.cpath) .. [[
+      assert(os.setlocale(...) and ("%.1f"):format(0.5) == "0,5")
+      local lucerna = require "lucerna"
+      local nn, data = lucerna.nn, lucerna.data
+      local function equal(a, b) if a ~= b then error(("%s, not %s"):format(a, b), 2) end end
+
+      equal(tostring(lucerna.tensor{0.5, 3}), "tensor([0.5000, 3.0000])")
+      equal(tostring(lucerna.tensor{1e-20, 3.5}), "tensor([1.0000e-20, 3.5000e+00])")
+      equal(tostring(lucerna.complex(lucerna.tensor(0.5), lucerna.tensor(-1.5))),
+        "tensor(0.5000-1.5000j)")
+      equal(tostring(nn.LeakyReLU()), "LeakyReLU(negative_slope=0.01)")
+      equal(tostring(nn.LeakyReLU(1 / 3)), "LeakyReLU(negative_slope=0.3333333333333333)")
+      equal(tostring(nn.LayerNorm(3)), "LayerNorm((3,), eps=1e-05, elementwise_affine=True)")
+      equal(nn.LeakyReLU()(lucerna.tensor(-1.0)):item(), (lucerna.tensor(-1.0) * 0.01):item())
+      local ok, message = pcall(nn.functional.dropout, lucerna.ones(2), 1.5)
+      assert(not ok and message:find("got 1.5", 1, true), message)
+      local adam = lucerna.optim.Adam({lucerna.ones(1, {requires_grad = true})})
+      equal(adam.param_groups[1].betas[2], 0.999)
+
+      local function read(text) return data.read_csv{bytes = text, dtype = lucerna.float64} end
+      local function written(save, ...)
+        local pieces = {}
+        save(..., function(piece) pieces[#pieces + 1] = piece end)
+        return table.concat(pieces)
+      end
+      local x = read "1234567890.123456789,0.5,1e-30"
+      equal(x[{1, 1}]:item(), 1234567890.123456789)
+      equal(x[{1, 2}]:item(), 0.5)
+      equal(x[{1, 3}]:item(), 1e-30)
+      equal(written(data.write_csv, lucerna.tensor {{0.5, 1e-30}}), "0.5,1e-30\n")
+      local state = lucerna.load(written(lucerna.save, {model = nn.Linear(2, 2):state_dict(),
+        optim = adam:state_dict(), rate = 0.1}))
+      equal(state.rate, 0.1)
+      equal(state.optim.param_groups[1].lr, 1e-3)
+      print "done"
+    ]])
+    local run = command(path)
+    if not run then return pending "no locale has a comma" end
+    local pipe = assert(io.popen(run .. " 2>&1"))
+    local text = pipe:read "a"
+    pipe:close()
+    assert.equal("done\n", text)
+  end)
+end)
