@@ -12,7 +12,7 @@ luc_l_class *luc_l_toclass(lua_State *L, int index) {
   lua_rawgetp(L, -1, &class_key);
   luc_l_class *c = lua_touserdata(L, -1);
   lua_pop(L, 2);
-  return c;
+  return c && c->cls ? c : NULL; /* a finalizer may have one that is finalized already */
 }
 
 luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
@@ -23,6 +23,8 @@ luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
     lua_pop(L, 1);
     lua_rawgetp(L, -1, cls);
   }
+  if (lua_isnil(L, -1)) /* plain: luc_l_error asks for classes */
+    luaL_error(L, "%s: its class was collected", cls->name);
   lua_replace(L, -2);
   return lua_touserdata(L, -1);
 }
@@ -165,9 +167,10 @@ static void push_meta(lua_State *L, luc_l_nn *nn, const luc_class *cls, int kind
   lua_setfield(L, -2, "__call");
 }
 
+/* Classes of C stay whole, for the finalizers that come after when the state closes. */
 static int class_gc(lua_State *L) {
   luc_l_class *c = luc_l_userdata(L, 1, sizeof *c);
-  if (!c || !c->nn->st->ctx || !c->cls) return 0;
+  if (!c || !c->nn->st->ctx || !c->cls || !c->cls->host) return 0;
   if (c->cls->binding == c) c->cls->binding = NULL;
   luc__class_release(c->nn->st->ctx, c->cls);
   c->cls = NULL;

@@ -96,7 +96,7 @@ luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *c) {
 /* The class of a module that C made; one that memory ran out for is made again. */
 static luc_l_class *push_whole_class(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
   luc_l_class *c = luc_l_pushclass(L, nn, cls);
-  if (!c || cls->host || c->complete) return c;
+  if (cls->host || c->complete) return c;
   lua_pop(L, 1);
   luc_l_pushlayer(L, nn, cls->name);
   lua_pop(L, 1);
@@ -109,7 +109,6 @@ static luc_l_peer *push_one(lua_State *L, luc_l_nn *nn, luc_module *m, bool *fre
   *fresh = !peer;
   if (peer) return peer;
   luc_l_class *c = push_whole_class(L, nn, m->cls);
-  if (!c) luc_l_error(L, "%s: its class was collected", m->cls->name);
   peer = new_peer(L, nn, c, lua_gettop(L));
   lua_replace(L, -2);
   adopt(L, peer, m, false);

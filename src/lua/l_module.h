@@ -82,7 +82,7 @@ luc_l_class *luc_l_toclass(lua_State *L, int index);
 /* Pushes the table of a class written in C, making it (and its parents') when first asked for; nil
  * if there is no such class. */
 void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name);
-/* Pushes the luc_l_class of a core class. */
+/* Pushes the luc_l_class of a core class; an error if it was collected, which finalizers see. */
 luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls);
 /* Pushes what the class of the peer at index has under the key on top of the stack (which stays).
  */

@@ -176,7 +176,7 @@ int luc_l_class_newindex(lua_State *L) {
   lua_pushvalue(L, 2);
   lua_pushvalue(L, 3);
   lua_rawset(L, 1);
-  bool own = c && c->cls && (c->cls->host || c->complete) && !lua_isnil(L, 3);
+  bool own = c && (c->cls->host || c->complete) && !lua_isnil(L, 3);
   if (own) mark(L, c, luc_l_isproperty(L, c->nn, 3), override_bit(L, c->nn, 2));
   return 0;
 }

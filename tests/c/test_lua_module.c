@@ -234,6 +234,26 @@ TEST("so is what a finalizer makes then, which is not finalized itself") {
   close_state(L);
 }
 
+static int note_done(lua_State *L) {
+  *(bool *)lua_touserdata(L, lua_upvalueindex(1)) = lua_toboolean(L, 1);
+  return 0;
+}
+
+TEST_ALONE("finalizers find classes of C whole when the state closes, and Lua's collected") {
+  bool done = false;
+  lua_State *L = open();
+  lua_pushlightuserdata(L, &done);
+  lua_pushcclosure(L, note_done, 1);
+  lua_setglobal(L, "done");
+  run(L, "late = setmetatable({}, {__gc = function(t)"
+         "  if pcall(t.F, 1) or pcall(t.C) or pcall(nn.class, 'D', t.C) then return end "
+         "  done(nn.Linear(2, 3)(lucerna.ones(1, 2)):size(2) == 3)"
+         "end}) "
+         "late.F, late.C, late.m = nn.Linear.forward, nn.class('C'), nn.Linear(2, 2)");
+  close_state(L);
+  CHECK(done);
+}
+
 TEST_ALONE("slots that finalizers move are read where they are") {
   lua_State *L = open();
   run(L, "count, one = 0, nn.Parameter(lucerna.ones(1)) "

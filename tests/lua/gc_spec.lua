@@ -226,6 +226,38 @@ describe("finalizers", function()
     assert.matches("module was collected", said[2])
   end)
 
+  for _, order in ipairs { "before", "with" } do
+    it("are told that a class went " .. order .. " them", function()
+      local nn, said = lucerna.nn, {}
+      do
+        local last, C, m
+        local function make()
+          C = nn.class("C")
+          m = C()
+        end
+        if order == "with" then make() end
+        last = setmetatable({}, {
+          __gc = function(t)
+            local function derive() return nn.class("D", t.C) end
+            local uses = { t.C, derive, function() return t.m(1) end }
+            for k, use in ipairs(uses) do said[k] = { pcall(use) } end
+            t.C.forward = print
+            said.is = nn.isinstance(nn.Linear(1, 1), t.C)
+          end
+        })
+        if order == "before" then make() end
+        last.C, last.m = C, m
+      end
+      collectgarbage()
+      collectgarbage()
+      assert.equal(3, #said)
+      for k = 1, 3 do assert.is_false(said[k][1]) end
+      local message = order == "with" and "C: its class was collected" or "expected a class"
+      assert.matches(message, said[1][2])
+      assert.is_false(said.is)
+    end)
+  end
+
   it("find a light userdata of such a module as it is", function()
     local here, said = debug.upvalueid(function() return lucerna end, 1)
     do
