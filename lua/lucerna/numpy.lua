@@ -53,7 +53,7 @@ local function collect(who, ...)
     end
     names[#names + 1] = name
   end
-  table.sort(names)
+  table.sort(names, core._before)
   for k, name in ipairs(names) do tensors[k] = by_name[name] end
   return names, tensors
 end

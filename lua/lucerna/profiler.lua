@@ -209,10 +209,11 @@ function Profile:chrome_trace()
   check_self("chrome_trace", self)
   local events, lines = self:events(), {}
   local zero = events[1] and events[1].begin or 0
+  local function microseconds(t) return (("%.3f"):format(t * 1e6):gsub("%D+", ".")) end
   for i, e in ipairs(events) do
-    lines[i] = ('{"ph":"X","cat":"%s","name":%s,"pid":1,"tid":1,"ts":%.3f,"dur":%.3f,'
+    lines[i] = ('{"ph":"X","cat":"%s","name":%s,"pid":1,"tid":1,"ts":%s,"dur":%s,'
       .. '"args":{"bytes":%d}}'):format(e.region and "user_annotation" or "cpu_op",
-      json_text(e.name), (e.begin - zero) * 1e6, (e.finish - e.begin) * 1e6, e.bytes)
+      json_text(e.name), microseconds(e.begin - zero), microseconds(e.finish - e.begin), e.bytes)
   end
   return '{"displayTimeUnit":"ms","traceEvents":[\n' .. table.concat(lines, ",\n") .. "\n]}\n"
 end

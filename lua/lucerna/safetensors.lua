@@ -49,7 +49,7 @@ end
 --- The tensors' names, sorted.
 function SafeOpen:keys()
   local names = table.move(self._names, 1, #self._names, 1, {})
-  table.sort(names)
+  table.sort(names, core._before)
   return names
 end
 
@@ -225,7 +225,7 @@ local function duplicates(tensors, preferred)
   table.sort(names, function(a, b)
     local first, second = preferred[a] ~= nil, preferred[b] ~= nil
     if first ~= second then return first end
-    return a < b
+    return core._before(a, b)
   end)
   for _, name in ipairs(names) do
     local t = tensors[name]
@@ -277,7 +277,7 @@ end
 local function deal(tensors, most)
   local names, shards, size, total = {}, {}, 0, 0
   for name in pairs(tensors) do names[#names + 1] = name end
-  table.sort(names)
+  table.sort(names, core._before)
   for _, name in ipairs(names) do
     local bytes = tensors[name].nbytes
     if #shards == 0 or (size > 0 and size + bytes > most) then shards[#shards + 1], size = {}, 0 end

@@ -309,11 +309,22 @@ static int float_text(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"is_tensor", is_tensor},
-                                     {"_set_root", set_root},
-                                     {"_fail", fail},
-                                     {"_float_text", float_text},
-                                     {NULL, NULL}};
+/* core._before(a, b): for table.sort: strings by their bytes. Lua's < follows the locale. */
+static int before(lua_State *L) {
+  size_t m, n;
+  if (lua_type(L, 1) != LUA_TSTRING || lua_type(L, 2) != LUA_TSTRING) {
+    lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT));
+    return 1;
+  }
+  const char *a = lua_tolstring(L, 1, &m), *b = lua_tolstring(L, 2, &n);
+  int order = memcmp(a, b, m < n ? m : n);
+  lua_pushboolean(L, order ? order < 0 : m < n);
+  return 1;
+}
+
+static const luaL_Reg functions[] = {{"is_tensor", is_tensor}, {"_set_root", set_root},
+                                     {"_fail", fail},          {"_float_text", float_text},
+                                     {"_before", before},      {NULL, NULL}};
 
 static int cuda_device_count(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st, (void)a;

@@ -1,6 +1,7 @@
 -- Nested tables of tensors as arguments and results of functions: taken apart into a list of leaves
 -- and put together again. Plain tables and ordered maps are nodes, everything else is a leaf.
 
+local before = require("lucerna.core")._before
 local ordered = require "lucerna.nn.ordered"
 
 local tree = {}
@@ -21,7 +22,7 @@ local function keys_of(node)
     local position = math.type(key) == "integer" and key >= 1 and key <= #node
     if not position then names[#names + 1] = key end
   end
-  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
+  table.sort(names, function(a, b) return before(tostring(a), tostring(b)) end)
   table.move(names, 1, #names, #keys + 1, keys)
   return keys
 end

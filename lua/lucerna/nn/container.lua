@@ -47,7 +47,7 @@ local function sorted_names(map)
     if type(name) ~= "string" then return nil, name end
     names[#names + 1] = name
   end
-  table.sort(names)
+  table.sort(names, root._before)
   return names
 end
 

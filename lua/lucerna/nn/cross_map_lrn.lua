@@ -5,6 +5,7 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local nn = require "lucerna.nn"
+local python = require "lucerna.python"
 
 local CrossMap = nn.class("CrossMapLRN2d")
 
@@ -41,7 +42,8 @@ function CrossMap:forward(x)
 end
 
 function CrossMap:extra_repr()
-  return ("%s, alpha=%s, beta=%s, k=%s"):format(self.size, self.alpha, self.beta, self.k)
+  return ("%s, alpha=%s, beta=%s, k=%s"):format(python(self.size), python(self.alpha),
+    python(self.beta), python(self.k))
 end
 
 return { CrossMapLRN2d = CrossMap }

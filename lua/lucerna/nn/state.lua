@@ -357,7 +357,7 @@ local function flatten(map)
     end
   end
   if not ordered.is(map) then
-    table.sort(keys)
+    table.sort(keys, root._before)
     for i = 1, n do values[i] = map[keys[i]] end
   end
   local metadata = map._metadata

@@ -573,7 +573,7 @@ local function sorted_options(options)
   local sorted = SORTED[options]
   if not sorted then
     sorted = {table.unpack(options)}
-    table.sort(sorted)
+    table.sort(sorted, core._before)
     for _, name in ipairs(options) do sorted[name] = true end
     SORTED[options] = sorted
   end
@@ -590,7 +590,7 @@ local function option_names(options, group)
     end
   end
   if not names then return known end
-  table.sort(names)
+  table.sort(names, core._before)
   return names
 end
 

@@ -34,7 +34,7 @@ local function add(names, values, map)
     end
     values[name], own[#own + 1] = tensor, name
   end
-  if not ordered.is(map) then table.sort(own) end
+  if not ordered.is(map) then table.sort(own, require("lucerna.core")._before) end
   table.move(own, 1, #own, #names + 1, names)
 end
 
