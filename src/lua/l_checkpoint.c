@@ -22,13 +22,18 @@ static int document_gc(lua_State *L) {
   return 0;
 }
 
+/* Pushes a document that ends with the running function, however that ends: its file is not open
+ * for as long as the collector likes. */
 static document_box *new_document(lua_State *L, luc_l_state *st, const char *who) {
   luc_context *ctx = luc_l_context(L, st);
   document_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (document_box){.st = st};
   luc__document_init(&box->doc, ctx, who);
   luc_l_push_gc(L, document_gc);
+  lua_pushcfunction(L, document_gc);
+  lua_setfield(L, -2, "__close");
   lua_setmetatable(L, -2);
+  lua_toclose(L, -1);
   return box;
 }
 
@@ -178,7 +183,6 @@ static int load(lua_State *L) {
                        luc__item_name(&box->doc.root));
   push_item(L, box, &box->doc.root);
   for (luc_object *node = box->first; node; node = node->queue) fill_node(L, box, node);
-  luc__document_free(&box->doc);
   return 1;
 }
 
@@ -339,7 +343,6 @@ static int save(lua_State *L) {
   for (uint32_t i = 1; i <= box->made; i++) fill_from_table(L, box, (int)i);
   luc_target to = luc_l_target(L, st, SAVE_TARGET, &sink);
   luc_l_check(L, box->st, luc__document_write(&box->doc, &to));
-  luc__document_free(&box->doc);
   return 0;
 }
 

@@ -300,6 +300,23 @@ describe("load", function()
     assert.matches("my reader", message(lucerna.load, function() error "my reader" end))
   end)
 
+  it("leaves no file open when it fails, without waiting for the collector", function()
+    local stat = io.open "/proc/self/stat"
+    if not stat then return pending "files are counted in Linux's /proc" end
+    local process = stat:read "n"
+    stat:close()
+    local path = files.with "no checkpoint"
+    collectgarbage "stop"
+    for _ = 1, 3 do assert.matches("not a file that torch.save", message(lucerna.load, path)) end
+    lucerna.save({1, [7] = 2}, path)
+    for _ = 1, 3 do message(lucerna.load, path, {only = {"x"}}) end
+    local pipe = io.popen(("ls -l /proc/%d/fd | grep -c %s"):format(process, path))
+    local count = pipe:read "n"
+    pipe:close()
+    collectgarbage "restart"
+    assert.equal(0, count)
+  end)
+
   it("advises about whole modules", function()
     assert.matches("whole module %(torch.nn.modules.linear.Linear%).*save model.state_dict%(%)",
       message(lucerna.load, recorded "module"))
