@@ -176,22 +176,84 @@ void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, in
   put_slot(L, peer, index, slot, key, value, persistent);
 }
 
-/* core.nn._swap(m, name, tensor or nil): puts any tensor in the place of a parameter or buffer for
- * a while: no hooks, no checks of its kind. True and what was there; false if there is no slot. */
-static int swap(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "functional_call");
-  luaL_checktype(L, 2, LUA_TSTRING);
-  lua_settop(L, 3);
+/* What functional_call puts in for a while are entries {module, name, value or false}, of which
+ * `count` are in; in and out are one exchange with what is there. It is done here since a hook of
+ * debug may raise an error at any instruction of Lua. */
+enum { SWAP_MODULE = 1, SWAP_NAME, SWAP_VALUE };
+
+/* Puts any tensor in the place of a parameter or buffer, without hooks and checks of its kind, and
+ * pushes what was there. What is neither is assigned. */
+static void put_any(lua_State *L, int module, int name, int value) {
+  luc_l_peer *peer = luc_l_checkpeer(L, module, "functional_call");
   luc_slot slot;
-  luc_map_entry *e = luc__slot_find(peer->m, lua_tostring(L, 2), lua_rawlen(L, 2), &slot);
-  lua_pushboolean(L, e && slot != LUC_SLOT_CHILD);
-  if (!lua_toboolean(L, -1)) return 1;
+  luc_map_entry *e = luc__slot_find(peer->m, luaL_checkstring(L, name), lua_rawlen(L, name), &slot);
+  if (!e || slot == LUC_SLOT_CHILD) {
+    lua_pushvalue(L, name);
+    lua_gettable(L, module);
+    lua_pushvalue(L, name);
+    lua_pushvalue(L, value);
+    lua_settable(L, module);
+    return;
+  }
   if (e->value)
     luc_l_pushtensor(L, peer->nn->st, e->value);
   else
+    lua_pushboolean(L, false);
+  put_slot(L, peer, module, slot, name, value, -1);
+}
+
+static void exchange(lua_State *L, int entry) {
+  int top = lua_gettop(L);
+  luc_l_checkstack(L, 16);
+  lua_rawgeti(L, entry, SWAP_MODULE);
+  lua_rawgeti(L, entry, SWAP_NAME);
+  lua_rawgeti(L, entry, SWAP_VALUE);
+  if (!lua_toboolean(L, -1)) {
+    lua_pop(L, 1);
     lua_pushnil(L);
-  put_slot(L, peer, 1, slot, 2, 3, -1);
-  return 2;
+  }
+  put_any(L, top + 1, top + 2, top + 3);
+  lua_rawseti(L, entry, SWAP_VALUE);
+  lua_settop(L, top);
+}
+
+/* core.nn._swap_in(list): puts each entry in. */
+static int swap_in(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  for (lua_Integer k = 1; lua_rawgeti(L, 1, k) == LUA_TTABLE; k++) {
+    exchange(L, 2);
+    lua_pushinteger(L, k);
+    lua_setfield(L, 1, "count");
+    lua_settop(L, 1);
+  }
+  return 0;
+}
+
+static int swap_back(lua_State *L) {
+  for (lua_getfield(L, 1, "count"); lua_tointeger(L, 2) > 0; lua_getfield(L, 1, "count")) {
+    lua_Integer k = lua_tointeger(L, 2);
+    lua_rawgeti(L, 1, k);
+    exchange(L, 3);
+    lua_pushinteger(L, k - 1);
+    lua_setfield(L, 1, "count");
+    lua_settop(L, 1);
+  }
+  return 0;
+}
+
+/* core.nn._swap_out(list): the same backwards. It may need memory: each failure is followed by a
+ * collection and another try. */
+static int swap_out(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  for (int tries = 4; tries > 0; tries--) {
+    lua_settop(L, 1);
+    lua_pushcfunction(L, swap_back);
+    lua_pushvalue(L, 1);
+    if (lua_pcall(L, 1, 0, 0) == LUA_OK) break;
+    lua_gc(L, LUA_GCCOLLECT);
+  }
+  return 0;
 }
 
 /* ---- the methods ---- */
@@ -407,7 +469,8 @@ static const luc_l_native natives[] = {
 static const luaL_Reg functions[] = {{"_add_registration_hook", add_hook},
                                      {"_remove_registration_hook", remove_hook},
                                      {"_is_persistent", is_persistent},
-                                     {"_swap", swap},
+                                     {"_swap_in", swap_in},
+                                     {"_swap_out", swap_out},
                                      {"_skip_init", skip_init},
                                      {"_skip_init_as", skip_init_as},
                                      {"_slot_to_field", slot_to_field},

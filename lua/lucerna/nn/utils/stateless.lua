@@ -120,53 +120,27 @@ local function split(name)
   return path or "", last or name
 end
 
--- What has to be put where: {module, name, value}; put says that it is in.
+-- What has to be put where, for core._swap_in, and the whole names.
 local function read_entries(module, names, values)
-  local entries = {}
+  local entries = { paths = names, count = 0 }
   for k, name in ipairs(names) do
     local path, last = split(name)
     local value = values[name]
-    entries[k] = { path = name, module = module:get_submodule(path), name = last,
-      value = value ~= lucerna.none and value or nil }
+    entries[k] = { module:get_submodule(path), last, value ~= lucerna.none and value or false }
   end
   return entries
 end
 
--- Puts a value in and returns what was there.
-local function put(entry, value)
-  local found, old = core._swap(entry.module, entry.name, value)
-  if found then return old end
-  old = entry.module[entry.name]
-  entry.module[entry.name] = value
-  return old
-end
-
-local Replaced = {}
-
-function Replaced.__call(self)
-  for k, entry in ipairs(self.entries) do
-    entry.original = put(entry, entry.value)
-    self.count = k
-  end
-end
-
--- The originals go back in; what is there now may have been replaced by the call.
-function Replaced.__close(self)
-  for k = self.count, 1, -1 do
-    local entry = self.entries[k]
-    entry.value = check.insist(put, entry, entry.original)
-  end
-  self.count = 0
-end
+-- Called and closed by functions of C's: the originals go back in whatever happens meanwhile; what
+-- is there then may have been replaced by the call.
+local Replaced = { __call = core._swap_in, __close = core._swap_out }
 
 -- What the module assigned to its buffers meanwhile is in the caller's map afterwards.
 local function write_back(map, entries, values, ...)
   if is_map(map) then
-    for _, entry in ipairs(entries) do
-      local same = rawequal(entry.value, values[entry.path])
-      if map[entry.path] ~= nil and not same and entry.value ~= nil then
-        map[entry.path] = entry.value
-      end
+    for k, path in ipairs(entries.paths) do
+      local value = entries[k][3]
+      if map[path] ~= nil and value and not rawequal(value, values[path]) then map[path] = value end
     end
   end
   return ...
@@ -213,7 +187,7 @@ function stateless.functional_call(module, maps, ...)
   if set.strict then check_keys(module, values, known, tensors) end
   local entries = read_entries(module, names, values)
   return write_back(maps, entries, values, scoped(function()
-    return setmetatable({ entries = entries, count = 0 }, Replaced)
+    return setmetatable(entries, Replaced)
   end, module, unpack_arguments(args, kwargs)))
 end
 
