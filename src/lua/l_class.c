@@ -41,8 +41,9 @@ void luc_l_push_function(lua_State *L, luc_l_nn *nn, const char *name) {
 static bool dispatch(lua_State *L, const char *event, int results) {
   luc_l_peer *peer = luc_l_topeer(L, 1);
   lua_pushstring(L, event);
-  if (peer) luc_l_class_get(L, peer);
-  if (!peer || lua_isnil(L, -1)) return false;
+  if (!peer || !peer->m) return false; /* no module, or one that was collected */
+  luc_l_class_get(L, peer);
+  if (lua_isnil(L, -1)) return false;
   lua_insert(L, 1);
   lua_pop(L, 1);
   lua_call(L, lua_gettop(L) - 1, results);

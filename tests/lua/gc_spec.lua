@@ -212,10 +212,13 @@ describe("finalizers", function()
   end)
 
   it("are told that a module went before them", function()
-    local said
+    local said, sum
     do
       local last = setmetatable({}, {
-        __gc = function(t) said = { pcall(function() return t.conv.stride end) } end
+        __gc = function(t)
+          said = { pcall(function() return t.conv.stride end) }
+          sum = { pcall(function() return 1 + t.conv end) }
+        end
       })
       last.conv = lucerna.nn.Conv2d(1, 2, 3)
       assert.same({ 1, 1 }, last.conv.stride)
@@ -224,6 +227,7 @@ describe("finalizers", function()
     collectgarbage()
     assert.is_false(said[1])
     assert.matches("module was collected", said[2])
+    assert.matches("module was collected", sum[2])
   end)
 
   for _, order in ipairs { "before", "with" } do
