@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/complex.h"
@@ -18,24 +17,20 @@
 #include "cpu/nest.h"
 
 enum {
-  CHUNK = 1024,
-  LONG = 32 << 10, /* a run that is folded as it lies */
-  VECTOR = 8,      /* states in one */
-  BLOCK = 1024,    /* neighbouring outputs folded together: rows are read in long stretches */
-  SHARE = 1 << 14, /* elements that outputs are shared out by */
-  GRAIN = 1 << 15, /* elements of a part */
-  PARTS_FROM = 3 << 15,
-  SHARES = 8,
-  ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
-  HALVES = 8,        /* at least so many rows of halves, whose sums round off more than floats do */
-  MANY = 1 << 12,    /* rows of three columns that are added side by side */
-  TURNED = 16 << 10, /* short runs are turned, so many bytes at a time, */
-  FEW = 16,          /* where at least so many lie side by side; */
-  TINY = 16,         /* others than these may go by themselves, */
-  MEDIUM = 512       /* up to so many bytes by a kernel for short ones */
+  CHUNK = 1024,      /* elements gathered at a time */
+  LONG = 32 << 10,   /* elements of a run that is folded as it lies */
+  VECTOR = 8,        /* states in one */
+  BLOCK = 1024,      /* neighbouring outputs folded together: rows are read in long stretches */
+  MANY = 16,         /* neighbouring outputs whose short runs are worth folding together */
+  TURNED = 16 << 10, /* bytes of theirs at a time */
+  SHARE = 1 << 14,   /* elements that outputs are shared out by */
+  GRAIN = 1 << 15,   /* elements of a part, */
+  ROWS = 64          /* and rows at least, as parts have states to merge */
 };
 
-typedef enum rd_way { BY_RUNS, TOGETHER, BY_ROWS, BY_TURNS } rd_way;
+/* How a block of outputs is folded: one after the other; a run of each, then the next of each; the
+ * same of short runs, by the kernel for these; row by row; by short runs turned into rows. */
+typedef enum rd_way { BY_RUNS, TOGETHER, BY_SHORT_RUNS, BY_ROWS, BY_TURNS } rd_way;
 
 typedef struct rd_job {
   luc_nest kept;    /* operands: input, a, b (absent ones have no memory) */
@@ -47,15 +42,14 @@ typedef struct rd_job {
   luc_compute compute;
   luc_load_fn load;
   rd_way way;
-  int64_t times;     /* how often what is folded was there: along strides of 0 */
-  bool native;       /* memory is of the kernel's type, */
-  bool direct;       /* and folded as it lies */
-  bool side_by_side; /* short runs, by a kernel for them */
-  int64_t group;     /* outputs lie without gaps, and inputs as so many columns, or 0, */
-  int64_t room;      /* whose states take whole vectors */
-  int64_t size;      /* of an element, in bytes */
-  int64_t longest;   /* run folded at once */
-  int64_t block;     /* outputs folded together */
+  int64_t times;   /* how often what is folded was there: along strides of 0 */
+  bool native;     /* memory is of the kernel's type, */
+  bool direct;     /* and folded as it lies */
+  int64_t group;   /* outputs lie without gaps, and inputs as so many columns, or 0, */
+  int64_t room;    /* whose states take whole vectors */
+  int64_t size;    /* of an element, in bytes */
+  int64_t longest; /* run folded at once */
+  int64_t block;   /* outputs folded together */
   /* parts of the reduced elements: states [parts][outputs] */
   int64_t part;
   char *part_a, *part_b;
@@ -125,89 +119,72 @@ static void fold_runs(const rd_job *job, const char *at, int64_t begin, int64_t 
   }
 }
 
-/* Reduced elements [begin, end) of n neighbouring outputs, a row of them at a time. */
-static void fold_rows(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
-                      states *s) {
+/* ---- folding n neighbouring outputs: `rows` reduced elements, a stretch of them, of each. They
+ * lie from `in` on; `first` came before. Each says how many it took. ---- */
+
+static int64_t fold_rows(const rd_job *job, const char *in, int64_t n, int64_t rows, int64_t first,
+                         states *s) {
   _Alignas(64) char chunk[CHUNK * 8];
-  const luc_nest *nest = &job->reduced;
-  luc_cursor c;
-  luc__nest_seek(nest, begin, &c);
-  int64_t away = at - job->kept.base[0], first = 0;
-  while (begin < end) {
-    int64_t rows = stretch(nest, &c, begin, end), step = n;
-    const char *in = c.ptr[0] + away;
-    if (job->direct) {
-      step = nest->strides[0][0] / job->size;
-    } else {
-      rows = rows_of_chunk(n, rows);
-      load_rows(job, chunk, in, n, job->kept.strides[0][0], rows, nest->strides[0][0]);
-    }
-    job->kernel->rows(s->a, s->b, job->direct ? in : chunk, n, step, rows, first);
-    first += rows;
-    begin += rows;
-    if (begin < end) luc__nest_advance(nest, &c, rows);
-  }
-}
-
-/* The same of outputs whose short runs lie side by side. */
-static void fold_turns(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
-                       states *s) {
-  _Alignas(64) char turned[TURNED], chunk[BLOCK * 8];
-  const luc_nest *nest = &job->reduced;
-  const luc_transpose_fn turn =
-      job->copy->transpose[__builtin_ctzll((unsigned long long)job->size)];
-  luc_cursor c;
-  luc__nest_seek(nest, begin, &c);
-  int64_t away = at - job->kept.base[0], first = 0, row = n * job->size;
-  while (begin < end) {
-    int64_t rows = stretch(nest, &c, begin, end);
-    turn(turned, row, c.ptr[0] + away, job->kept.strides[0][0], rows, n, false);
-    if (job->direct) job->kernel->rows(s->a, s->b, turned, n, n, rows, first);
-    for (int64_t r = 0; !job->direct && r < rows; r++) {
-      job->load(chunk, turned + r * row, job->size, n);
-      job->kernel->rows(s->a, s->b, chunk, n, n, 1, first + r);
-    }
-    first += rows;
-    begin += rows;
-    if (begin < end) luc__nest_advance(nest, &c, rows);
-  }
-}
-
-/* Runs of n outputs by the kernel for short ones, converted at once if they lie without gaps. */
-static void fold_short(const rd_job *job, const char *in, int64_t n, int64_t run, states *s) {
-  _Alignas(64) char chunk[TURNED];
-  const int64_t step = job->kept.strides[0][0], size = job->compute == LUC_COMPUTE_F32 ? 4 : 8;
+  const int64_t apart = job->reduced.strides[0][0];
   if (job->direct) {
-    job->kernel->short_runs(s->a, in, n, step / job->size, run);
-    return;
+    job->kernel->rows(s->a, s->b, in, n, apart / job->size, rows, first);
+    return rows;
   }
-  if (step == run * job->size)
-    job->load(chunk, in, job->size, n * run);
-  else
-    for (int64_t j = 0; j < n; j++)
-      job->load(chunk + j * run * size, in + j * step, job->size, run);
-  job->kernel->short_runs(s->a, chunk, n, run, run);
+  rows = rows_of_chunk(n, rows);
+  load_rows(job, chunk, in, n, job->kept.strides[0][0], rows, apart);
+  job->kernel->rows(s->a, s->b, chunk, n, n, rows, first);
+  return rows;
 }
 
-/* The same as memory lies: a run of each output, then the next of each. */
-static void fold_together(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
+/* Short runs become rows. */
+static int64_t fold_turns(const rd_job *job, const char *in, int64_t n, int64_t rows, int64_t first,
                           states *s) {
-  const luc_nest *nest = &job->reduced;
+  _Alignas(64) char turned[TURNED], chunk[BLOCK * 8];
+  const int64_t row = n * job->size;
+  job->copy->transpose[luc__log2(job->size)](turned, row, in, job->kept.strides[0][0], rows, n,
+                                             false);
+  if (job->direct) job->kernel->rows(s->a, s->b, turned, n, n, rows, first);
+  for (int64_t r = 0; !job->direct && r < rows; r++) {
+    job->load(chunk, turned + r * row, job->size, n);
+    job->kernel->rows(s->a, s->b, chunk, n, n, 1, first + r);
+  }
+  return rows;
+}
+
+/* Short runs by the kernel for them; those that are converted lie without gaps. */
+static int64_t fold_short_runs(const rd_job *job, const char *in, int64_t n, int64_t run,
+                               int64_t first, states *s) {
+  _Alignas(64) char chunk[TURNED];
+  (void)first;
+  if (!job->direct) job->load(chunk, in, job->size, n * run);
+  const int64_t step = job->direct ? job->kept.strides[0][0] / job->size : run;
+  job->kernel->short_runs(s->a, job->direct ? in : chunk, n, step, run);
+  return run;
+}
+
+static int64_t fold_together(const rd_job *job, const char *in, int64_t n, int64_t run,
+                             int64_t first, states *s) {
   const int64_t step = job->kept.strides[0][0];
+  for (int64_t j = 0; j < n; j++) job->kernel->run(&s->a[j], &s->b[j], in + j * step, run, first);
+  return run;
+}
+
+/* Reduced elements [begin, end) of n neighbouring outputs. */
+static void fold_stretches(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
+                           states *s) {
+  static int64_t (*const folds[])(const rd_job *job, const char *in, int64_t n, int64_t rows,
+                                  int64_t first, states *s) = {[TOGETHER] = fold_together,
+                                                               [BY_SHORT_RUNS] = fold_short_runs,
+                                                               [BY_ROWS] = fold_rows,
+                                                               [BY_TURNS] = fold_turns};
+  const luc_nest *nest = &job->reduced;
   luc_cursor c;
   luc__nest_seek(nest, begin, &c);
-  int64_t away = at - job->kept.base[0], first = 0;
-  while (begin < end) {
-    int64_t run = stretch(nest, &c, begin, end);
-    const char *in = c.ptr[0] + away;
-    if (job->side_by_side)
-      fold_short(job, in, n, run, s);
-    else
-      for (int64_t j = 0; j < n; j++)
-        job->kernel->run(&s->a[j], &s->b[j], in + j * step, run, first);
-    first += run;
-    begin += run;
-    if (begin < end) luc__nest_advance(nest, &c, run);
+  const int64_t away = at - job->kept.base[0];
+  for (int64_t first = 0, taken; begin < end; first += taken) {
+    taken = folds[job->way](job, c.ptr[0] + away, n, stretch(nest, &c, begin, end), first, s);
+    begin += taken;
+    if (begin < end) luc__nest_advance(nest, &c, taken);
   }
 }
 
@@ -237,17 +214,12 @@ static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t beg
   }
   job->kernel->init(s->a, s->b, job->group ? n / job->group * job->room : n);
   if (begin == end) return;
-  if (job->group) {
+  if (job->group)
     fold_groups(job, at, n, begin, end, s);
-  } else if (job->way == BY_ROWS) {
-    fold_rows(job, at, n, begin, end, s);
-  } else if (job->way == BY_TURNS) {
-    fold_turns(job, at, n, begin, end, s);
-  } else if (job->way == TOGETHER) {
-    fold_together(job, at, n, begin, end, s);
-  } else {
+  else if (job->way == BY_RUNS)
     for (int64_t j = 0; j < n; j++) fold_runs(job, at + j * step, begin, end, &s->a[j], &s->b[j]);
-  }
+  else
+    fold_stretches(job, at, n, begin, end, s);
 }
 
 /* ---- finishing ---- */
@@ -464,7 +436,7 @@ static void split(rd_job *job) {
 static void take_apart(rd_job *job) {
   enum { OUTPUTS = 8, ELEMENTS = 32 };
   luc_nest *kept = &job->kept;
-  if (kept->ndim > 1 && kept->sizes[0] <= OUTPUTS && kept->sizes[1] >= FEW &&
+  if (kept->ndim > 1 && kept->sizes[0] <= OUTPUTS && kept->sizes[1] >= MANY &&
       job->reduced.numel <= ELEMENTS)
     luc__nest_swap(kept, 0, 1);
 }
@@ -472,10 +444,10 @@ static void take_apart(rd_job *job) {
 /* Rows of so many outputs, in block after block, each in states of its own; few columns whose
  * kernels fill no vector are taken apart instead. Of two columns, which complex numbers are,
  * sums. */
-static int64_t group_of(const rd_job *job, int64_t size) {
+static int64_t group_of(const rd_job *job) {
   enum { ELEMENTS = 4, LEAST = 24, WIDE = 4096 };
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
-  const int64_t n = kept->sizes[0];
+  const int64_t n = kept->sizes[0], size = job->size;
   const luc_rd op = job->what->op;
   const bool two = op == LUC_RD_argmax || op == LUC_RD_argmin || op == LUC_RD_var;
   if (!job->native || kept->ndim != 2 || kept->strides[0][0] != size || reduced->ndim != 1)
@@ -488,38 +460,76 @@ static int64_t group_of(const rd_job *job, int64_t size) {
   return sum && n == 2 && reduced->strides[0][0] == 2 * size && reduced->numel > ELEMENTS ? n : 0;
 }
 
-static void choose_way(rd_job *job, luc_dtype dtype) {
-  const int64_t size = (int64_t)luc__dtype_size(dtype), run = job->reduced.sizes[0];
-  const int64_t kept_step = llabs(job->kept.strides[0][0]), side = job->kept.sizes[0];
-  const int64_t apart = llabs(job->reduced.strides[0][0]), step = apart ? apart : INT64_MAX;
-  const bool even = job->reduced.strides[0][0] == size;
-  const bool few = side >= FEW && run > 1 && run < LUC_RD_SHORT;
-  job->size = size;
-  job->block = BLOCK;
-  job->side_by_side = false;
-  /* Two or three columns that their kernel adds up as one run or as many. */
-  const bool narrow = side >= 2 && job->what->op == LUC_RD_sum && job->native &&
-                      kept_step == size && apart == side * size && (side == 2 || run >= MANY);
-  if (((side >= 4 || narrow) && kept_step < step && kept_step != 0) || (few && !even)) {
-    job->way = BY_ROWS;
-    job->direct = job->native && job->kept.strides[0][0] == size;
-  } else if (few) {
-    int64_t fit = TURNED / (run * (job->native ? size : 8)) / FEW * FEW;
-    job->direct = job->native;
-    job->side_by_side =
-        job->kernel->short_runs && run >= TINY && (job->native || kept_step == run * size);
-    job->way = job->side_by_side ? TOGETHER : BY_TURNS;
-    if (!(job->side_by_side && job->native) && fit < BLOCK) job->block = fit;
-  } else {
-    job->way = BY_RUNS;
-    job->direct = job->native && even && (run >= LUC_RD_SHORT || job->reduced.ndim == 1);
-    job->side_by_side =
-        job->direct && job->kernel->short_runs && side >= FEW && run > 1 && run * size <= MEDIUM;
+/* Two columns, or three long ones, that their kernel adds up as one run or as many. */
+static bool are_narrow(const rd_job *job) {
+  enum { TALL = 1 << 12 };
+  const int64_t columns = job->kept.sizes[0], size = job->size;
+  return job->what->op == LUC_RD_sum && job->native && job->kept.strides[0][0] == size &&
+         job->reduced.strides[0][0] == columns * size &&
+         (columns == 2 || (columns == 3 && job->reduced.sizes[0] >= TALL));
+}
+
+/* Do outputs lie nearer to each other than what each of them reduces? */
+static bool lie_in_rows(const rd_job *job) {
+  enum { COLUMNS = 4 };
+  const int64_t step = job->kept.strides[0][0], apart = job->reduced.strides[0][0];
+  return step != 0 && (apart == 0 || step < apart) &&
+         (job->kept.sizes[0] >= COLUMNS || are_narrow(job));
+}
+
+/* Are these runs that their kernel takes as they lie? Others than long ones are gathered. */
+static bool are_plain_runs(const rd_job *job) {
+  return job->native && job->reduced.strides[0][0] == job->size &&
+         (job->reduced.sizes[0] >= LUC_RD_SHORT || job->reduced.ndim == 1);
+}
+
+/* The longest of them that is folded at once. */
+static int64_t longest_run(const rd_job *job) {
+  return job->what->op == LUC_RD_var ? CHUNK : LONG;
+}
+
+/* Does each output lie nearer to the next than its first run to its second? */
+static bool lie_together(const rd_job *job) {
+  const int64_t step = job->kept.strides[0][0];
+  return job->reduced.ndim == 1 || (step != 0 && step < job->reduced.strides[0][1]);
+}
+
+/* Which way short runs of many outputs go. */
+static rd_way way_of_short_runs(const rd_job *job) {
+  enum { LEAST = 16 }; /* shorter ones are turned */
+  const int64_t run = job->reduced.sizes[0];
+  if (job->reduced.strides[0][0] != job->size) return BY_ROWS;
+  const bool whole = job->native || job->kept.strides[0][0] == run * job->size;
+  return job->kernel->short_runs && run >= LEAST && whole ? BY_SHORT_RUNS : BY_TURNS;
+}
+
+static rd_way way_of(const rd_job *job) {
+  enum { MEDIUM = 512 }; /* bytes that the kernel for short runs is still faster for */
+  const luc_nest *kept = &job->kept, *reduced = &job->reduced;
+  const int64_t run = reduced->sizes[0];
+  const bool many = kept->sizes[0] >= MANY && run > 1;
+  if (lie_in_rows(job)) return BY_ROWS;
+  if (many && run < LUC_RD_SHORT) return way_of_short_runs(job);
+  if (!are_plain_runs(job) || !lie_together(job)) return BY_RUNS;
+  if (many && job->kernel->short_runs && run * job->size <= MEDIUM) return BY_SHORT_RUNS;
+  return run <= longest_run(job) ? TOGETHER : BY_RUNS;
+}
+
+static bool is_direct(const rd_job *job) {
+  switch (job->way) {
+  case BY_ROWS: return job->native && job->kept.strides[0][0] == job->size;
+  case BY_SHORT_RUNS:
+  case BY_TURNS: return job->native;
+  default: return are_plain_runs(job);
   }
-  job->longest = job->direct && job->what->op != LUC_RD_var ? LONG : CHUNK;
-  const bool near =
-      job->reduced.ndim == 1 || (kept_step != 0 && kept_step < llabs(job->reduced.strides[0][1]));
-  if (job->way == BY_RUNS && job->direct && near && run <= job->longest) job->way = TOGETHER;
+}
+
+/* Outputs folded together: short runs that are turned or converted need room for that. */
+static int64_t block_of(const rd_job *job) {
+  if (job->group) return BLOCK / job->room * job->group;
+  if (job->way != BY_TURNS && (job->way != BY_SHORT_RUNS || job->direct)) return BLOCK;
+  const int64_t each = job->reduced.sizes[0] * (job->native ? job->size : 8);
+  return luc__min64(BLOCK, TURNED / each / MANY * MANY);
 }
 
 /* The kernel for memory of this dtype as it lies, where there is one, or for its compute type. */
@@ -537,8 +547,10 @@ static void choose_kernel(rd_job *job, luc_dtype dtype) {
   job->native = true;
 }
 
-/* The kernel for halves as they lie, in runs or some rows, or NULL: shorter sums stay exact. */
+/* The kernel for halves as they lie, in runs or some rows, or NULL: shorter sums stay exact, as
+ * sums of halves round off more than those of floats do. */
 static const luc_rd_kernel *kernel_of_halves(const rd_job *job, luc_dtype dtype) {
+  enum { COLUMNS = 16, LEAST = 8 };
   const int type = dtype == LUC_BFLOAT16 ? LUC_RD_BF16 : LUC_RD_F16;
   const luc_rd_kernel *kernel = &job->kernels->reduce[job->what->op][type];
   bool fits;
@@ -546,7 +558,7 @@ static const luc_rd_kernel *kernel_of_halves(const rd_job *job, luc_dtype dtype)
     return NULL;
   if (job->way == BY_ROWS)
     fits = kernel->rows != NULL && job->kept.strides[0][0] == job->size &&
-           job->kept.sizes[0] >= FEW && job->reduced.numel >= HALVES;
+           job->kept.sizes[0] >= COLUMNS && job->reduced.numel >= LEAST;
   else
     fits = kernel->run != NULL && job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
            job->reduced.sizes[0] >= LUC_RD_SHORT;
@@ -561,18 +573,22 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->kernels = kernels;
   job->copy = kernels->copy;
   job->load = job->copy->load[job->compute][dtype];
+  job->size = (int64_t)luc__dtype_size(dtype);
   split(job);
   choose_kernel(job, dtype);
-  job->group = group_of(job, (int64_t)luc__dtype_size(dtype));
-  if (!job->group) take_apart(job);
-  choose_way(job, dtype);
+  job->group = group_of(job);
   job->room = job->group == 2 ? 2 : luc__whole(job->group, VECTOR);
-  if (job->group) job->block = BLOCK / job->room * job->group;
+  if (!job->group) take_apart(job);
+  job->way = way_of(job);
+  job->direct = is_direct(job);
+  job->block = block_of(job);
   const luc_rd_kernel *halves = kernel_of_halves(job, dtype);
-  if (halves != NULL) job->kernel = halves, job->direct = true, job->longest = LONG;
+  if (halves != NULL) job->kernel = halves, job->direct = true;
+  job->longest = job->direct ? longest_run(job) : CHUNK;
 }
 
 luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
+  enum { PARTS_FROM = 3 << 15, SHARES = 8 };
   rd_job job;
   setup(ctx, &job, what);
   int64_t outputs = job.kept.numel, each = job.reduced.numel, total = outputs * each;
@@ -593,7 +609,8 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
   if (total >= PARTS_FROM && outputs < luc__min64(SHARES, total / GRAIN) * least &&
       each >= 2 * ROWS)
     return reduce_parts(ctx, &job);
-  if (job.way == TOGETHER && job.reduced.ndim > 1) /* which changes no result */
+  const bool together = job.way == TOGETHER || job.way == BY_SHORT_RUNS;
+  if (together && job.reduced.ndim > 1) /* which changes no result */
     grain = luc__max64(grain, luc__cuts(outputs, luc_get_num_threads(ctx)));
   luc__parallel_for(ctx, outputs, grain, run_outputs, &job);
   return LUC_OK;
