@@ -430,24 +430,21 @@ static bool takes_rest(const reader *r, int p, int index) {
   return sizes && lua_type(r->L, index) == LUA_TNUMBER;
 }
 
-/* The arguments from i on are one list, but for a trailing {}, which is no options; pushed together
- * if the table's array part is among them. */
-static void read_rest(reader *r, int p, const layout *l, int i) {
-  int from = luc_l_position(l, i), n = l->n - i;
-  if (n > 1 && is_empty_table(r->L, luc_l_position(l, l->n - 1))) n--;
-  if (i < l->split && l->n > l->split) {
-    luc_l_checkstack(r->L, l->n - i);
+/* The n arguments from i on are one list; pushed together if the table's array part has some. */
+static void read_rest(reader *r, int p, const layout *l, int i, int n) {
+  int from = luc_l_position(l, i);
+  if (i < l->split && i + n > l->split) {
+    luc_l_checkstack(r->L, n);
     from = lua_gettop(r->L) + 1;
-    for (int j = i; j < l->n; j++) lua_pushvalue(r->L, luc_l_position(l, j));
+    for (int j = i; j < i + n; j++) lua_pushvalue(r->L, luc_l_position(l, j));
   }
   list_readers[r->sig->schema->params[p].type](r, p, &(items){n, 0, from});
   r->a->given |= 1u << p;
 }
 
-/* A trailing {} where no list of no items is expected: keyword arguments, none of them. */
-static bool is_no_options(const reader *r, const layout *l, int i, int at) {
-  const luc_param *param = &r->sig->schema->params[i];
-  return i == l->n - 1 && param->list >= 0 && param->type != LUC_T_ANY && is_empty_table(r->L, at);
+/* May an argument stand behind those of the parameters? */
+static bool may_follow(lua_State *L, const luc_l_sig *sig, int index) {
+  return lua_isnil(L, index) || (sig->takes_inplace && lua_isboolean(L, index));
 }
 
 /* A parameter that takes no list. */
@@ -462,26 +459,24 @@ static inline bool read_single(reader *r, int p, int index) {
   return true;
 }
 
-static void read_positional(reader *r, const layout *l) {
-  const luc_schema *schema = r->sig->schema;
-  for (int i = 0; i < l->n; i++) {
+/* The first n arguments. */
+static void read_positional(reader *r, const layout *l, int n) {
+  const int most = r->sig->schema->npositional;
+  for (int i = 0; i < n; i++) {
     int at = luc_l_position(l, i);
-    bool single = i < schema->npositional && !(r->sig->lists >> i & 1);
-    if (single && read_single(r, i, at)) continue; /* nearly always */
-    if (i >= schema->npositional) {
-      bool last = i == l->n - 1;
-      if (last && r->sig->takes_inplace && lua_isboolean(r->L, at))
-        r->a->inplace = lua_toboolean(r->L, at);
-      else if (!lua_isnil(r->L, at) && !(last && is_empty_table(r->L, at)))
-        luc_l_error(r->L, "%s: takes at most %d arguments (got %d)", r->sig->who,
-                    schema->npositional, l->n);
+    if (i >= most) {
+      bool flag = lua_isboolean(r->L, at);
+      if (!may_follow(r->L, r->sig, at) || (flag && i < n - 1))
+        luc_l_error(r->L, "%s: takes at most %d arguments (got %d)", r->sig->who, most, l->n);
+      if (flag) r->a->inplace = lua_toboolean(r->L, at);
       continue;
     }
+    if (!(r->sig->lists >> i & 1) && read_single(r, i, at)) continue; /* nearly always */
     if (takes_rest(r, i, at)) {
-      read_rest(r, i, l, i);
+      read_rest(r, i, l, i, n - i);
       return;
     }
-    if (!is_no_options(r, l, i, at)) read_param(r, i, at);
+    read_param(r, i, at);
   }
 }
 
@@ -497,8 +492,8 @@ static int find_key(const luc_l_sig *sig, const char *key) {
 
 static void fail_key(const reader *r, const char *key) {
   const char *closest = luc__schema_closest(r->sig->schema, key);
-  if (!closest) luc_l_error(r->L, "%s: unknown argument '%s'", r->sig->who, key);
-  luc_l_error(r->L, "%s: unknown argument '%s' (did you mean '%s'?)", r->sig->who, key, closest);
+  const char *hint = closest ? lua_pushfstring(r->L, " (did you mean '%s'?)", closest) : "";
+  luc_l_error(r->L, "%s: unknown argument '%s'%s", r->sig->who, key, hint);
 }
 
 /* Pushes the tensor for result i of out=: a list, or a table of the results' names. */
@@ -593,11 +588,11 @@ static void read_keywords(reader *r, const layout *l) {
  * the positional arguments. Tables with a metatable are values. On true a pair of the table is left
  * on the stack, the first one if there is no array part. */
 static bool is_keywords(lua_State *L, int index, int *array) {
+  *array = (int)lua_rawlen(L, index);
   if (lua_getmetatable(L, index)) {
     lua_pop(L, 1);
     return false;
   }
-  *array = (int)lua_rawlen(L, index);
   if (*array) {
     lua_pushinteger(L, *array); /* constructors put these before the others */
   } else {
@@ -612,7 +607,11 @@ static bool is_keywords(lua_State *L, int index, int *array) {
 luc_l_layout luc_l_layout_of(lua_State *L, int first, int last) {
   layout l = {.n = last - first + 1, .first = first, .split = last - first + 1};
   int array;
-  if (l.n <= 0 || lua_type(L, last) != LUA_TTABLE || !is_keywords(L, last, &array)) return l;
+  if (l.n <= 0 || lua_type(L, last) != LUA_TTABLE) return l;
+  if (!is_keywords(L, last, &array)) {
+    l.empty = !array && is_empty_table(L, last);
+    return l;
+  }
   l.kw = last;
   l.split = --l.n;
   if (!array) {
@@ -624,23 +623,30 @@ luc_l_layout luc_l_layout_of(lua_State *L, int first, int last) {
     for (int i = 1; i <= array; i++) lua_rawgeti(L, last, i);
     l.n += array;
   }
+  l.empty = l.n > 0 && is_empty_table(L, luc_l_position(&l, l.n - 1));
   return l;
 }
 
-/* The first parameter that has neither value nor default. */
-static void fail_missing(const reader *r) {
-  uint32_t missing = r->sig->required & ~r->a->given;
-  int p = __builtin_ctz(missing);
-  luc_l_error(r->L, "%s: missing argument '%s'", r->sig->who, r->sig->schema->params[p].name);
+/* How many positional arguments a schema sees: a trailing {} where no list of no items is expected
+ * is keyword arguments, none of them. */
+static inline int seen_by(const luc_l_sig *sig, const layout *l) {
+  const luc_schema *schema = sig->schema;
+  if (!l->empty) return l->n;
+  if (l->n > schema->npositional) return l->n - 1;
+  const luc_param *last = &schema->params[l->n - 1];
+  return last->list < 0 || last->type == LUC_T_ANY ? l->n : l->n - 1;
 }
 
 void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *l,
                 luc_l_args *args) {
   reader r = {L, st, sig, args};
   luc_l_args_begin(args);
-  read_positional(&r, l);
+  read_positional(&r, l, seen_by(sig, l));
   if (l->kw) read_keywords(&r, l);
-  if (sig->required & ~args->given) fail_missing(&r);
+  const uint32_t missing = sig->required & ~args->given;
+  if (missing)
+    luc_l_error(L, "%s: missing argument '%s'", sig->who,
+                sig->schema->params[__builtin_ctz(missing)].name);
   luc_l_args_complete(sig, args);
 }
 
@@ -653,7 +659,6 @@ void luc_l_parse(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int first,
 /* ---- overloads ---- */
 
 static bool list_fits(lua_State *L, luc_l_state *st, const luc_param *param, int index) {
-  if (lua_type(L, index) != LUA_TTABLE) return false;
   if (!lua_rawlen(L, index)) return is_empty_table(L, index);
   lua_rawgeti(L, index, 1);
   bool tensors = param->type <= LUC_T_INDEX_TENSOR;
@@ -686,21 +691,19 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
                             uint32_t *given, bool *near) {
   const luc_schema *schema = sig->schema;
   reader r = {L, st, sig, NULL};
+  const int n = seen_by(sig, l);
   *near = false;
-  for (int i = 0; i < l->n; i++) {
+  for (int i = 0; i < n; i++) {
     int at = luc_l_position(l, i);
-    bool last = i == l->n - 1;
     if (i >= schema->npositional) {
-      bool inplace = sig->takes_inplace && lua_isboolean(L, at);
-      if (inplace || lua_isnil(L, at) || (last && is_empty_table(L, at))) continue;
+      if (may_follow(L, sig, at)) continue;
       return i;
     }
-    if (takes_rest(&r, i, at)) {
+    if (takes_rest(&r, i, at)) { /* and a {} behind it, but a list of no items takes that better */
       *given |= 1u << i;
       while (i < l->n && lua_type(L, luc_l_position(l, i)) == lua_type(L, at)) i++;
       return i;
     }
-    if (is_no_options(&r, l, i, at)) continue;
     if (!kind_fits(L, st, sig, i, at)) {
       *near = schema->params[i].list && lua_type(L, at) == LUA_TTABLE;
       return i;
@@ -711,14 +714,10 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
 }
 
 bool luc_l_takes(lua_State *L, const luc_l_sig *sig, const luc_l_layout *l) {
-  int most = sig->schema->npositional;
-  if (!l->kw && l->n < LUC_MAX_PARAMS && sig->required >> l->n) return false; /* one is missing */
-  if (l->n <= most) return true;
-  if (most && sig->schema->params[most - 1].list < 0) return true;
-  if (l->n > most + 1) return false;
-  int last = luc_l_position(l, l->n - 1);
-  bool inplace = sig->takes_inplace && lua_isboolean(L, last);
-  return inplace || lua_isnil(L, last) || is_empty_table(L, last);
+  const int most = sig->schema->npositional, n = seen_by(sig, l);
+  if (!l->kw && n < LUC_MAX_PARAMS && sig->required >> n) return false; /* one is missing */
+  if (n <= most || (most && sig->schema->params[most - 1].list < 0)) return true;
+  return n == most + 1 && may_follow(L, sig, luc_l_position(l, most));
 }
 
 static bool is_extra(const luc_l_sig *sig, const char *key) {

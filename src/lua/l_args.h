@@ -64,6 +64,7 @@ void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_sch
  * and its first pair, pushed, at `pair`, or 0. */
 typedef struct luc_l_layout {
   int n, first, split, rest, kw, pair;
+  bool empty; /* the last positional one is {}, which a schema may take for no keyword arguments */
 } luc_l_layout;
 
 /* Where positional argument i is. */
@@ -90,7 +91,7 @@ int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l
 /* Pushes what out=, at a stack position, has for result i of several. */
 void luc_l_push_out(lua_State *L, const luc_schema *schema, int at, int i);
 /* After parsing: replaces index tensors by ones counted from 0, or `as_given` by ones that say how
- * they count. A module gives the table they are positions in, or NULL. On failure nothing is kept. */
+ * they count. A module gives the table they are positions in, or NULL. On failure nothing stays. */
 luc_status luc_l_index_from_one(luc_l_state *st, const luc_l_sig *sig, const luc_tensor *table,
                                 bool as_given, luc_l_args *args);
 /* Drops what luc_l_index_from_one made. */

@@ -34,6 +34,8 @@ describe("arguments", function()
     assert.equal("Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1))",
       tostring(lucerna.nn.Conv2d(1, 2, 3, none)))
     assert.same({ 1, 2, 2 }, lucerna.nn.functional.avg_pool2d(lucerna.ones(1, 4, 4), 2, none).shape)
+    local relu = lucerna.nn.functional.relu
+    assert.same({ 0.0, 2.0 }, relu(lucerna.tensor { -1.0, 2.0 }, true, none):tolist())
     parity.refused("Conv2d: missing argument 'kernel_size'", lucerna.nn.Conv2d, 1, 2, none)
     parity.refused("rand: size must be a table of integers (got table at position 2)",
       lucerna.rand, 1, none, none)
