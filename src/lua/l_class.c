@@ -204,6 +204,8 @@ static void read_signatures(lua_State *L, luc_l_class *c) {
                  type != LUC_T_GENERATOR;
     if (field) c->fields[p] = luc_l_intern(L, st, core->constructor->params[p].name);
   }
+  c->takes_one = core->forward->nparams > 0 && core->forward->params[0].type == LUC_T_TENSOR &&
+                 !(c->forward.required & ~1u);
   for (int i = 0; i < core->forward->nresults; i++)
     if (core->forward->result_type[i] == LUC_T_INDEX_TENSOR) c->index_results |= 1u << i;
 }

@@ -52,6 +52,7 @@ typedef struct luc_l_class {
   luc_l_sig constructor, forward;     /* of the C class; forward only if it has one */
   const char *fields[LUC_MAX_PARAMS]; /* of the constructor: interned names, NULL if it is none */
   uint32_t index_results;             /* bit r: result r of forward counts from 1 */
+  bool takes_one;                     /* forward wants no more than a tensor */
   bool complete;                      /* a C class: its table has all its functions */
   bool properties;                    /* it or a parent defines some */
   uint32_t overrides;                 /* what it or a parent defines of its own: ORDER OVERRIDE */

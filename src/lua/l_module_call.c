@@ -9,7 +9,7 @@
 
 /* ---- results ---- */
 
-/* The module that takes a chain's arguments, or gives its results. */
+/* The module that takes a chain's arguments, or gives its results: itself if it is empty. */
 static const luc_module *edge_of(const luc_module *m, bool last) {
   while (m->cls->core->def->flags & LUC_CF_CHAIN) {
     int n = luc_module_num_children(m), i = 0;
@@ -18,18 +18,21 @@ static const luc_module *edge_of(const luc_module *m, bool last) {
       child = luc_module_child_at(m, last ? n - 1 - i : i);
       i++;
     }
-    if (!child) return NULL;
+    if (!child) break;
     m = child;
   }
   return m;
 }
 
 /* The class whose forward that is. */
-static const luc_l_class *edge_class(const luc_module *m, bool last) {
-  const luc_module *edge = edge_of(m, last);
-  if (!edge) return NULL;
-  const luc_l_class *c = edge->cls->binding;
-  return c ? c : edge->cls->core->binding;
+static const luc_l_class *edge_class(lua_State *L, luc_l_nn *nn, const luc_module *m, bool last) {
+  const luc_class *cls = edge_of(m, last)->cls;
+  if (cls->binding) return cls->binding;
+  if (!cls->core->binding) { /* only C has used it so far */
+    luc_l_pushclass(L, nn, cls->core);
+    lua_pop(L, 1);
+  }
+  return cls->core->binding;
 }
 
 /* What an embedding looks positions up in, or NULL. */
@@ -40,7 +43,6 @@ static const luc_tensor *table_of(const luc_module *m) {
 }
 
 static luc_status count_from_one(luc_context *ctx, const luc_l_class *c, luc_outputs *out) {
-  if (!c || !c->index_results) return LUC_OK;
   luc_status status = LUC_OK;
   for (int i = 0; i < out->n && status == LUC_OK; i++)
     if (c->index_results & 1u << i && out->v[i].kind == LUC_TENSOR)
@@ -101,31 +103,22 @@ static luc_status run_whole(luc_context *ctx, luc_module *m, const luc_class *cl
   return luc__module_run(ctx, m, args, nargs, out);
 }
 
-/* One try: reads the arguments at 2..top and runs. */
+/* One try: reads the arguments at 2..top and runs. Without a forward there are none: running says
+ * so. */
 static luc_status attempt(lua_State *L, luc_l_peer *peer, const luc_l_class *c, run_fn run, int top,
                           luc_outputs *out) {
   luc_l_state *st = peer->nn->st;
   luc_l_args a;
-  luc_l_sig sig;
-  int nargs = 1;
-  bool indices = false;
-  luc_tensor *x = top == 2 ? luc_l_totensor(L, 2) : NULL;
-  bool plain = x && (!c || (c->forward.schema->nparams > 0 && !(c->forward.required & ~1u) &&
-                            c->forward.schema->params[0].type == LUC_T_TENSOR));
-  if (c && c->cls->core->def->forward == luc__no_forward) {
-    nargs = 0; /* running says what is missing */
-  } else if (plain) {
-    a.v[0] = luc_v_tensor(x);
-  } else {
-    static const luc_schema none = {.name = "Sequential"};
-    if (!c) sig = (luc_l_sig){.schema = &none, .who = peer->m->cls->name};
-    luc_l_parse(L, st, c ? &c->forward : &sig, 2, top, &a);
-    nargs = c ? c->forward.schema->nparams : 0;
-    indices = c && c->forward.index_mask;
-    if (indices) LUC_TRY(luc_l_index_from_one(st, &c->forward, table_of(peer->m), false, &a));
-  }
+  luc_tensor *alone = top == 2 && c->takes_one ? luc_l_totensor(L, 2) : NULL;
+  const int nargs = alone ? 1 : c->forward.schema->nparams;
+  const bool indices = !alone && c->forward.index_mask;
+  if (alone)
+    a.v[0] = luc_v_tensor(alone);
+  else if (nargs > 0)
+    luc_l_parse(L, st, &c->forward, 2, top, &a);
+  if (indices) LUC_TRY(luc_l_index_from_one(st, &c->forward, table_of(peer->m), false, &a));
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status = run(st->ctx, peer->m, c ? c->cls->core : NULL, a.v, nargs, out);
+  luc_status status = run(st->ctx, peer->m, c->cls->core, a.v, nargs, out);
   st->L = outer;
   if (indices) luc_l_args_release(st, &a);
   return status;
@@ -155,8 +148,7 @@ static int call(lua_State *L, luc_l_peer *peer, const luc_l_class *c, const luc_
     lua_settop(L, top + 1);
     status = attempt(L, peer, c, run, top, &out);
   }
-  if (status == LUC_OK && last && last->index_results)
-    status = count_from_one(nn->st->ctx, last, &out);
+  if (status == LUC_OK && last->index_results) status = count_from_one(nn->st->ctx, last, &out);
   luc_l_check(L, nn->st, status);
   int n = push_outputs(L, nn, box, top + 1, &out);
   if (nn->st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, nn->st);
@@ -187,8 +179,8 @@ int luc_l_module_call(lua_State *L) {
   luc__nn_of(peer->nn->st->ctx)->failed = false;
   const luc_l_class *first = peer->cls, *last = first;
   if (m->cls->core->def->flags & LUC_CF_CHAIN) {
-    first = edge_class(m, false);
-    last = edge_class(m, true);
+    first = edge_class(L, peer->nn, m, false);
+    last = edge_class(L, peer->nn, m, true);
   }
   return call(L, peer, first, last, run_whole);
 }

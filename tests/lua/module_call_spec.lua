@@ -30,9 +30,12 @@ describe("a call", function()
       assert.same({ "a", "a" }, m("a"))
     end
     local x = lucerna.ones(1)
-    assert.equal(x, nn.Identity() { input = x })
-    assert.matches("Identity: missing argument 'input'", message_of(nn.Identity()))
-    assert.matches("Identity: takes at most 1 arguments", message_of(nn.Identity(), x, x))
+    for _, m in ipairs { nn.Identity(), nn.Sequential(), nn.Sequential(nn.Sequential()) } do
+      local name = m:_get_name()
+      assert.equal(x, m { input = x })
+      assert.matches(name .. ": missing argument 'input'", message_of(m))
+      assert.matches(name .. ": takes at most 1 arguments", message_of(m, x, x))
+    end
   end)
 end)
 
