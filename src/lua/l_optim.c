@@ -188,25 +188,57 @@ static int optimizer_params(lua_State *L) {
   return 1;
 }
 
-/* optimizer_fits(params) -> are they all leaves of a floating point dtype, each there once? */
-static int optimizer_fits(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
+/* The tensors of the array at `index`, in a userdata that is pushed. An optimizer of the core (box)
+ * gives these objects back. */
+static luc_tensor **read_params(lua_State *L, const char *who, const optimizer_box *box, int index,
+                                int *n) {
+  *n = (int)lua_rawlen(L, index);
+  luc_tensor **params = lua_newuserdatauv(L, (size_t)*n * sizeof *params + 1, 0);
+  for (int i = 0; i < *n; i++) {
+    lua_rawgeti(L, index, i + 1);
+    params[i] = luc_l_checktensor(L, -1, who, "params");
+    luc_l_need_values(L, "step", params[i]);
+    if (box) luc_l_setpeer(L, box->st, -1);
+    lua_pop(L, 1);
+  }
+  return params;
+}
+
+/* Adds those of the array on top to a set. Does not raise. */
+static luc_status add_tensors(lua_State *L, luc_context *ctx, luc_set *set) {
+  luc_status status = LUC_OK;
+  bool added;
+  if (!lua_istable(L, -1)) return LUC_OK;
+  for (int i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL && status == LUC_OK; i++) {
+    luc_tensor *t = luc_l_totensor(L, -1);
+    if (t) status = luc__set_add(ctx, set, t, &added);
+    lua_pop(L, 1);
+  }
+  return status;
+}
+
+/* optimizer_check_params(who, params, groups): raises unless they are fit for another group */
+static int optimizer_check_params(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
-  int n = (int)lua_rawlen(L, 1);
-  bool fits = n > 0;
+  const char *who = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_settop(L, 3);
+  lua_pushliteral(L, "params");
+  int n;
+  luc_tensor **params = read_params(L, who, NULL, 2, &n);
   luc_set seen = {0};
   luc_status status = LUC_OK;
-  for (int i = 0; i < n && fits && status == LUC_OK; i++) {
-    lua_rawgeti(L, 1, i + 1);
-    const luc_tensor *t = luc_l_totensor(L, -1);
-    lua_pop(L, 1);
-    fits = t && luc_tensor_is_leaf(t) && luc__dtype_is_float(t->dtype);
-    if (fits) status = luc__set_add(ctx, &seen, t, &fits);
+  for (int g = 1; status == LUC_OK && lua_rawgeti(L, 3, g) == LUA_TTABLE; g++) {
+    lua_pushvalue(L, 4);
+    lua_rawget(L, -2);
+    status = add_tensors(L, ctx, &seen);
+    lua_settop(L, 5);
   }
+  if (status == LUC_OK) status = luc__optimizer_check_params(ctx, who, false, &seen, params, n);
   luc__set_free(ctx, &seen);
-  lua_pushboolean(L, fits);
-  return luc_l_results(L, st, 1, status);
+  return luc_l_results(L, st, 0, status);
 }
 
 /* optimizer_ids(params, first) -> {first, first + 1, ...}, as many */
@@ -309,28 +341,15 @@ static int optimizer_check_options(lua_State *L) {
 
 /* ---- groups and steps ---- */
 
-/* The tensors of the array at `index`, in a userdata that is pushed. */
-static luc_tensor **read_params(lua_State *L, const optimizer_box *box, int index, int n) {
-  luc_tensor **params = lua_newuserdatauv(L, (size_t)n * sizeof *params + 1, 0);
-  for (int i = 0; i < n; i++) {
-    lua_rawgeti(L, index, i + 1);
-    params[i] = luc_l_checktensor(L, -1, box->o->kind->name, "params");
-    luc_l_need_values(L, "step", params[i]);
-    luc_l_setpeer(L, box->st, lua_gettop(L));
-    lua_pop(L, 1);
-  }
-  return params;
-}
-
 /* optimizer_add_group(o, params, options) -> the group's position */
 static int optimizer_add_group(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   luaL_checktype(L, 2, LUA_TTABLE);
-  int n = (int)lua_rawlen(L, 2), group;
+  int n, group;
   group_options options;
   lua_pushvalue(L, 3);
   read_options(L, box, &options);
-  luc_tensor **params = read_params(L, box, 2, n);
+  luc_tensor **params = read_params(L, box->o->kind->name, box, 2, &n);
   luc_l_check(L, box->st,
               luc__optimizer_add_group(box->st->ctx, box->o, params, n, options.v, &group));
   lua_pushinteger(L, group + 1);
@@ -344,18 +363,18 @@ static void take_params(lua_State *L, const optimizer_box *box, int group) {
     luc_l_error(L, "%s: param_groups[%d].params must be a table of tensors (got %s)",
                 box->o->kind->name, group + 1, luc_l_given(L, -1));
   const luc_optim_group *g = box->o->groups[group];
-  lua_Unsigned n = lua_rawlen(L, -1);
-  bool same = n == (lua_Unsigned)g->n;
+  int n = g->n;
+  bool same = lua_rawlen(L, -1) == (lua_Unsigned)n;
   for (int i = 0; i < g->n && same; i++) {
     lua_rawgeti(L, -1, i + 1);
     same = luc_l_totensor(L, -1) == g->slots[i].param;
     lua_pop(L, 1);
   }
   if (!same) {
-    luc_tensor **params = read_params(L, box, lua_gettop(L), (int)n);
+    luc_tensor **params = read_params(L, box->o->kind->name, box, lua_gettop(L), &n);
     lua_pushnil(L);
     lua_setiuservalue(L, 1, 1);
-    luc_l_check(L, box->st, luc__optimizer_exchange(box->st->ctx, box->o, group, params, (int)n));
+    luc_l_check(L, box->st, luc__optimizer_exchange(box->st->ctx, box->o, group, params, n));
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
@@ -719,7 +738,7 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
   static const luaL_Reg functions[] = {{"_optimizer_schema", optimizer_schema},
                                        {"_optimizer_fields", optimizer_fields},
                                        {"_optimizer_params", optimizer_params},
-                                       {"_optimizer_fits", optimizer_fits},
+                                       {"_optimizer_check_params", optimizer_check_params},
                                        {"_optimizer_ids", optimizer_ids},
                                        {"_optimizer_place", optimizer_place},
                                        {"_optimizer_check_options", optimizer_check_options},

@@ -76,54 +76,52 @@ void luc_optimizer_free(luc_context *ctx, luc_optimizer *o) {
 
 /* ---- groups ---- */
 
-static bool has_param(const luc_optimizer *o, const luc_tensor *t) {
-  for (int g = 0; g < o->ngroups; g++)
-    for (int i = 0; i < o->groups[g]->n; i++)
-      if (o->groups[g]->slots[i].param == t) return true;
-  return false;
+/* PyTorch warns of duplicates and updates twice; here both updates would run at once. */
+static luc_status fail_twice(luc_context *ctx, const char *who, luc_tensor *const *params, int at) {
+  int first = 0;
+  while (params[first] != params[at]) first++;
+  return luc__fail(ctx, LUC_ERR_VALUE,
+                   first == at ? "%s: some parameters appear in more than one parameter group "
+                                 "(parameter %d)"
+                               : "%s: a parameter group has duplicate parameters (parameter %d)",
+                   who, at + 1);
 }
 
-/* PyTorch warns of duplicates and updates twice; here both updates would run at once. */
-static luc_status check_distinct(luc_context *ctx, const luc_optimizer *o,
-                                 luc_tensor *const *params, int n) {
-  luc_set seen = {0};
-  luc_status status = LUC_OK;
-  bool added;
-  for (int g = 0; g < o->ngroups; g++)
-    for (int i = 0; i < o->groups[g]->n; i++)
-      LUC_GO(luc__set_add(ctx, &seen, o->groups[g]->slots[i].param, &added));
+luc_status luc__optimizer_check_params(luc_context *ctx, const char *who, bool complex,
+                                       luc_set *seen, luc_tensor *const *params, int n) {
   for (int i = 0; i < n; i++) {
-    LUC_GO(luc__set_add(ctx, &seen, params[i], &added));
-    if (!added)
-      LUC_GO(luc__fail(ctx, LUC_ERR_VALUE,
-                       has_param(o, params[i])
-                           ? "%s: some parameters appear in more than one parameter group "
-                             "(parameter %d)"
-                           : "%s: a parameter group has duplicate parameters (parameter %d)",
-                       o->kind->name, i + 1));
+    const luc_tensor *t = params[i];
+    bool added;
+    LUC_CHECK(ctx, luc_tensor_is_leaf(t), LUC_ERR_VALUE,
+              "%s: can't optimize a non-leaf Tensor (parameter %d)", who, i + 1);
+    LUC_CHECK(ctx, luc__dtype_is_float(t->dtype) || (complex && luc__dtype_is_complex(t->dtype)),
+              LUC_ERR_TYPE, "%s: parameter %d has dtype %s, expected a floating point%s one", who,
+              i + 1, luc__dtype_name(t->dtype), complex ? " or complex" : "");
+    LUC_TRY(luc__set_add(ctx, seen, t, &added));
+    if (!added) return fail_twice(ctx, who, params, i);
   }
-done:
-  luc__set_free(ctx, &seen);
-  return status;
+  return LUC_OK;
 }
 
 static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_tensor *const *params,
                                int n) {
   const char *kind = o->kind->name;
+  luc_set seen = {0};
+  luc_status status = LUC_OK;
+  bool added;
   LUC_TRY(luc__tensors_check(ctx, kind, "parameter", params, n));
-  for (int i = 0; i < n; i++) {
-    luc_tensor *t = params[i];
-    LUC_CHECK(ctx, !o->kind->eager || !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,
+  for (int i = 0; i < n; i++)
+    LUC_CHECK(ctx, !o->kind->eager || !luc_tensor_is_uninitialized(params[i]), LUC_ERR_VALUE,
               "%s: parameter %d is uninitialized: call the lazy module with a batch before making "
               "an optimizer whose state begins with it",
               kind, i + 1);
-    LUC_CHECK(ctx, luc_tensor_is_leaf(t), LUC_ERR_VALUE,
-              "%s: can't optimize a non-leaf Tensor (parameter %d)", kind, i + 1);
-    LUC_CHECK(ctx, luc__dtype_has_gradient(t->dtype), LUC_ERR_TYPE,
-              "%s: parameter %d has dtype %s, expected a floating point or complex one", kind,
-              i + 1, luc__dtype_name(t->dtype));
-  }
-  return check_distinct(ctx, o, params, n);
+  for (int g = 0; g < o->ngroups; g++)
+    for (int i = 0; i < o->groups[g]->n; i++)
+      LUC_GO(luc__set_add(ctx, &seen, o->groups[g]->slots[i].param, &added));
+  LUC_GO(luc__optimizer_check_params(ctx, kind, true, &seen, params, n));
+done:
+  luc__set_free(ctx, &seen);
+  return status;
 }
 
 /* Sets options; lists are copied so that they can be changed. */

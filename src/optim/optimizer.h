@@ -92,6 +92,10 @@ struct luc_optimizer {
   size_t updates_size;
 };
 
+/* Refuses parameters for a group that are no leaves, not of a floating point (or complex) dtype,
+ * or there twice: in it, or in `seen`, which has those of other groups and takes these. */
+luc_status luc__optimizer_check_params(luc_context *ctx, const char *who, bool complex,
+                                       luc_set *seen, luc_tensor *const *params, int n);
 /* luc_optimizer_add_group with options of its own, one for each parameter of the schema. */
 luc_status luc__optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
                                     int n, const luc_value *options, int *group);

@@ -84,6 +84,29 @@ describe("a group's list of parameters", function()
     assert.equal(2, o.state[p].step:item())
   end)
 
+  it("are checked alike for kinds of the core and those of Lua", function()
+    local p, q = parameter(1), parameter(1)
+    local Mine = optim.class("Mine")
+    function Mine:__init(params) optim.Optimizer.__init(self, params, {lr = 0.1}) end
+    for name, kind in pairs {Adam = optim.Adam, Adafactor = optim.Adafactor, Mine = Mine} do
+      local o = kind {p}
+      for message, wrong in pairs {
+        [": can't optimize a non-leaf Tensor (parameter 2)"] = {q, q * 2},
+        [": parameter 1 has dtype int64, expected a floating point"] = {lucerna.tensor {1}},
+        [": some parameters appear in more than one parameter group (parameter 2)"] = {q, p},
+        [": a parameter group has duplicate parameters (parameter 2)"] = {q, q},
+      } do
+        parity.refused(name .. message, o.add_param_group, o, {params = wrong})
+      end
+      o:add_param_group {params = q}
+      assert.equal(2, #o.param_groups)
+    end
+    local z = lucerna.zeros(1, {dtype = lucerna.complex64, requires_grad = true})
+    parity.refused("Mine: parameter 1 has dtype complex64, expected a floating point one", Mine,
+      {z})
+    assert.equal(z, optim.Adam {z}.param_groups[1].params[1])
+  end)
+
   it("must have no holes", function()
     parity.refused("SGD: params: expected tensors (entry 2 is a nil)", optim.SGD,
       {parameter(1), nil, parameter(1)}, {lr = 0.1})

@@ -257,24 +257,7 @@ function Optimizer:_take_params() end
 -- ones.
 function Optimizer:_add(list, options)
   self:_check_options(options)
-  if not self.param_groups[1] and core._optimizer_fits(list) then return 1 end
-  local seen = {}
-  for _, group in ipairs(self.param_groups) do
-    for _, p in ipairs(group.params) do seen[p] = "in" end
-  end
-  for k, p in ipairs(list) do
-    if not p.is_leaf then
-      fail("%s: can't optimize a non-leaf Tensor (parameter %d)", self.__name, k)
-    elseif not p.dtype.is_floating_point then
-      fail("%s: parameter %d has dtype %s, expected a floating point one", self.__name, k, p.dtype)
-    elseif seen[p] == "in" then
-      fail("%s: some parameters appear in more than one parameter group (parameter %d)",
-        self.__name, k)
-    elseif seen[p] then
-      fail("%s: a parameter group has duplicate parameters (parameter %d)", self.__name, k)
-    end
-    seen[p] = "here"
-  end
+  core._optimizer_check_params(self.__name, list, self.param_groups)
   return #self.param_groups + 1
 end
 
