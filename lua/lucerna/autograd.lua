@@ -4,6 +4,7 @@
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
+local later = require "lucerna.later"
 local region = require "lucerna.region"
 local scoped = require "lucerna.scoped"
 local shape_text = require "lucerna.shape_text"
@@ -582,12 +583,6 @@ end
 
 local MODES = { no_grad = true, enable_grad = true, set_grad_enabled = true, inference_mode = true }
 
-return setmetatable(autograd, {
-  __names = function() return { "functional", "graph" } end,
-  __index = function(_, name)
-    if MODES[name] then return require("lucerna")[name] end -- PyTorch has them here too
-    if name ~= "functional" and name ~= "graph" then return nil end
-    autograd[name] = require("lucerna.autograd." .. name)
-    return autograd[name]
-  end,
-})
+return later(autograd, "lucerna.autograd.", { "functional", "graph" }, function(name)
+  if MODES[name] then return require("lucerna")[name] end -- PyTorch has them here too
+end)

@@ -6,6 +6,7 @@ local core = require "lucerna.core"
 local autocast = require "lucerna.autocast"
 local autograd = require "lucerna.autograd"
 local check = require "lucerna.check"
+local later = require "lucerna.later"
 local options = require "lucerna.options"
 local scoped = require "lucerna.scoped"
 
@@ -128,11 +129,4 @@ function utils.checkpoint.checkpoint_sequential(functions, segments, input, give
   return part(at + 1, #list)(input)
 end
 
-return setmetatable(utils, {
-  __names = function() return { "data" } end,
-  __index = function(_, name)
-    if name ~= "data" then return nil end
-    utils.data = require "lucerna.data"
-    return utils.data
-  end,
-})
+return later(utils, "lucerna.", { "data" })

@@ -4,6 +4,7 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local later = require "lucerna.later"
 local class = require "lucerna.optim.class"
 local optimizer = require "lucerna.optim.optimizer"
 
@@ -204,13 +205,4 @@ optim.LBFGS = require "lucerna.optim.lbfgs"
 optim.Adafactor = require "lucerna.optim.adafactor"
 optim.Muon = require "lucerna.optim.muon"
 
-local LATER = {lr_scheduler = true, swa_utils = true} -- loaded when asked for
-
-return setmetatable(optim, {
-  __names = function() return {"lr_scheduler", "swa_utils"} end, -- for completion
-  __index = function(self, key)
-    if not LATER[key] then return nil end
-    self[key] = require("lucerna.optim." .. key)
-    return self[key]
-  end,
-})
+return later(optim, "lucerna.optim.", {"lr_scheduler", "swa_utils"})
