@@ -33,6 +33,15 @@ foreach(name test_lua_sweep test_conv test_kernels test_math)
     set_tests_properties(${name} PROPERTIES COST 1)
   endif()
 endforeach()
+# Their naive loops, which take most of their time, are not what they test; what lies on the heap is
+# watched all the same.
+if(LUCERNA_SANITIZE AND NOT LUCERNA_SANITIZE_ALL)
+  foreach(name test_conv test_kernels test_layer_kernels test_math)
+    if(TARGET ${name})
+      set_target_properties(${name} PROPERTIES LUCERNA_PLAIN ON)
+    endif()
+  endforeach()
+endif()
 
 # In full and with sanitizers it takes more than the ten minutes of the others.
 if(TARGET test_lua_sweep)

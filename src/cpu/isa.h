@@ -25,8 +25,8 @@
 #define LUC_VECTOR_REGISTERS 16
 #endif
 
-/* Which instruction sets are compiled: all three on x86-64, only base elsewhere. CMakeLists.txt
- * follows this. */
+/* Which instruction sets are compiled: all three on x86-64, only base elsewhere; less those of which
+ * CMakeLists.txt, which follows this, says LUC_WITHOUT_<isa>. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define LUC_ISA_X86 1
 #else
@@ -34,7 +34,8 @@
 #endif
 
 /* AMX's tiles: where the compiler knows them, and Linux may be asked for them. */
-#if LUC_ISA_X86 && defined(__linux__) && !defined(__clang__) && __GNUC__ >= 11
+#if LUC_ISA_X86 && defined(__linux__) && !defined(__clang__) && __GNUC__ >= 11 &&                  \
+    !defined(LUC_WITHOUT_avx512)
 #define LUC_ISA_TILES 1
 #else
 #define LUC_ISA_TILES 0

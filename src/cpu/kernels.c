@@ -52,9 +52,13 @@
 
 /* ORDER ISA */
 static const luc_kernels tables[] = {
+#ifndef LUC_WITHOUT_base
     TABLE(LUC_ISA_BASE, "base", base),
-#if LUC_ISA_X86
+#endif
+#if LUC_ISA_X86 && !defined LUC_WITHOUT_avx2
     TABLE(LUC_ISA_AVX2, "avx2", avx2),
+#endif
+#if LUC_ISA_X86 && !defined LUC_WITHOUT_avx512
     TABLE(LUC_ISA_AVX512, "avx512", avx512),
 #endif
 #if LUC_ISA_TILES
@@ -65,7 +69,6 @@ static const luc_kernels tables[] = {
 enum { NUM_TABLES = sizeof tables / sizeof tables[0] };
 
 static bool machine_has(luc_isa isa) {
-  if ((int)isa >= NUM_TABLES) return false;
 #if LUC_ISA_X86
   __builtin_cpu_init();
   bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -84,9 +87,12 @@ static bool machine_has(luc_isa isa) {
 }
 
 bool luc__kernels_use(luc_context *ctx, luc_isa isa) {
-  if (!machine_has(isa)) return false;
-  ctx->kernels = &tables[isa];
-  return true;
+  for (int i = 0; i < NUM_TABLES; i++)
+    if (tables[i].isa == isa && machine_has(isa)) {
+      ctx->kernels = &tables[i];
+      return true;
+    }
+  return false;
 }
 
 static void choose(luc_context *ctx) {

@@ -68,7 +68,7 @@ __attribute__((unused)) static void kt_free(kt_array *a) {
 
 /* Fewer repetitions in short runs, which are slow builds. */
 __attribute__((unused)) static int kt_rounds(int n) {
-  return test_is_short() ? n / 12 + 1 : n;
+  return test_is_short() ? n / 8 + 1 : n;
 }
 
 /* Largest |got - want| over all, where v holds what is wanted. NaN and infinities must agree. */
