@@ -25,8 +25,8 @@
 #define LUC_VECTOR_REGISTERS 16
 #endif
 
-/* Which instruction sets are compiled: all three on x86-64, only base elsewhere; less those of which
- * CMakeLists.txt, which follows this, says LUC_WITHOUT_<isa>. */
+/* Which instruction sets are compiled: all three on x86-64, only base elsewhere, but none for which
+ * CMakeLists.txt defines LUC_WITHOUT_<isa>. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define LUC_ISA_X86 1
 #else
