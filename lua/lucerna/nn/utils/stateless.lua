@@ -2,12 +2,14 @@
 -- only: they are put back when it ends, fails, or yields (and come in again as it goes on).
 
 local lucerna = require "lucerna"
-local core = require("lucerna.core").nn
+local root = require "lucerna.core"
 local is_plain = require("lucerna.nn.container").is_plain
 local check = require "lucerna.nn.utils.check"
 local options = require "lucerna.options"
 local ordered = require "lucerna.nn.ordered"
 local scoped = require "lucerna.scoped"
+
+local core = root.nn
 
 local WHO = "functional_call"
 
@@ -34,7 +36,7 @@ local function add(names, values, map)
     end
     values[name], own[#own + 1] = tensor, name
   end
-  if not ordered.is(map) then table.sort(own, require("lucerna.core")._before) end
+  if not ordered.is(map) then table.sort(own, root._before) end
   table.move(own, 1, #own, #names + 1, names)
 end
 
