@@ -246,6 +246,14 @@ describe("nn.utils.parametrize", function()
   end
   function Counting:right_inverse(w) return w / 2 end
 
+  it("is named by its own errors", function()
+    local ok, message = pcall(register, nn.Linear(2, 2), "foo", nn.ReLU())
+    assert.is_false(ok)
+    assert.truthy(message:find(": register_parametrization: Module 'Linear(in_features=2, "
+      .. "out_features=2, bias=True)' does not have a parameter, a buffer, or a parametrized "
+      .. "element with name 'foo'", 1, true), message)
+  end)
+
   it("makes one class for the same tensors of the same class", function()
     local a = register(nn.Linear(2, 2), "weight", Counting())
     local b = register(nn.Linear(3, 2), "weight", Counting())

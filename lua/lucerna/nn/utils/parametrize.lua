@@ -392,7 +392,8 @@ function parametrize.register_parametrization(...)
   check.module(who, "module", module)
   check.string(who, "tensor_name", name)
   check.module(who, "parametrization", parametrization)
-  return parametrize._register(module, name, parametrization, unsafe)
+  parametrize._register(module, name, parametrization, unsafe)
+  return module
 end
 
 -- The tensor to be left in place of the parametrized one, and the value it is to have, or nil.
