@@ -12,7 +12,8 @@ local function python(value)
   if type(value) ~= "table" then return tostring(value) end
   local items, names = {}, type(value[1]) == "string"
   for k, item in ipairs(value) do items[k] = names and ("'%s'"):format(item) or python(item) end
-  return (names and "[%s]" or "(%s)"):format(table.concat(items, ", "))
+  local form = names and "[%s]" or #items == 1 and "(%s,)" or "(%s)"
+  return form:format(table.concat(items, ", "))
 end
 
 return python

@@ -213,3 +213,17 @@ describe("a text", function()
     assert.are.equal("Threshold(threshold=0.0, value=-0.0)", tostring(nn.Threshold(0.0, -0.0)))
   end)
 end)
+
+describe("the text of LinearCrossEntropyLoss", function()
+  it("says how it was made", function()
+    assert.equal("LinearCrossEntropyLoss(\n  in_features=4, num_classes=3, out_features=(2,), "
+      .. "bias=True, reduction=sum, ignore_index=1, label_smoothing=0.1, options=None\n"
+      .. "  (linear): Linear(in_features=4, out_features=6, bias=True)\n)",
+      tostring(nn.LinearCrossEntropyLoss(4, 3, {out_features = {2}, bias = true,
+        reduction = "sum", ignore_index = 1, label_smoothing = 0.1})))
+    local options = nn.LinearCrossEntropyOptions({batch_chunk_size = 4})
+    assert.truthy(tostring(nn.LinearCrossEntropyLoss(4, 3, {options = options})):find(
+      "options=LinearCrossEntropyOptions(allow_retain_graph=False, batch_chunk_size=4, "
+      .. "chunking_method='auto', acc_policy='auto', acc_dtype=None)\n", 1, true))
+  end)
+end)

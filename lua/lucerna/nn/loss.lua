@@ -6,6 +6,7 @@ local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local nn = require "lucerna.nn"
 local F = require "lucerna.nn.functional"
+local python = require "lucerna.python"
 
 local fail = core._fail
 local loss = {}
@@ -47,19 +48,28 @@ end
 
 local OPTIONS = { allow_retain_graph = "boolean", batch_chunk_size = "number",
   chunking_method = "string", acc_policy = "string", acc_dtype = "userdata" }
+local ORDER = { "allow_retain_graph", "batch_chunk_size", "chunking_method", "acc_policy",
+  "acc_dtype" }
 
 --- LinearCrossEntropyOptions{allow_retain_graph = false, batch_chunk_size =, chunking_method =
 -- "auto", acc_policy = "auto", acc_dtype =}: how the loss may be computed; a table.
 function loss.LinearCrossEntropyOptions(...)
-  local names = { "allow_retain_graph", "batch_chunk_size", "chunking_method", "acc_policy",
-    "acc_dtype" }
-  local values = table.pack(arguments("LinearCrossEntropyOptions", names, ...))
+  local values = table.pack(arguments("LinearCrossEntropyOptions", ORDER, ...))
   local options = { allow_retain_graph = false, chunking_method = "auto", acc_policy = "auto" }
-  for i, name in ipairs(names) do
+  for i, name in ipairs(ORDER) do
     local value = check.option("LinearCrossEntropyOptions", name, values[i], OPTIONS[name])
     if value ~= nil then options[name] = value end
   end
   return options
+end
+
+local function options_text(options)
+  local items = {}
+  for i, name in ipairs(ORDER) do
+    local value = options[name]
+    items[i] = name .. "=" .. (type(value) == "string" and ("'%s'"):format(value) or python(value))
+  end
+  return "LinearCrossEntropyOptions(" .. table.concat(items, ", ") .. ")"
 end
 
 local LinearCross = nn.class("LinearCrossEntropyLoss")
@@ -86,6 +96,13 @@ function LinearCross:__init(...)
   self.label_smoothing, self.options = smoothing or 0.0, options
   check_reduction(who, self.reduction)
   check.integer(who, "num_classes", classes)
+  if weight ~= nil and (check.tensor(who, "weight", weight):dim() ~= 1 or #weight ~= classes) then
+    fail("%s: expected weight shape to be [%d], got [%s]", who, classes,
+      table.concat(weight.shape, ", "))
+  end
+  if check.number(who, "label_smoothing", self.label_smoothing) < 0 or self.label_smoothing > 1 then
+    fail("%s: expected label_smoothing to be in range [0, 1], got %s", who, self.label_smoothing)
+  end
   self.linear = nn.Linear(features, classes * product(self.out_features),
     { bias = bias or false, device = device, dtype = dtype })
   self:register_buffer("weight", weight)
@@ -100,6 +117,14 @@ function LinearCross:forward(input, target)
     linear_bias = self.linear.bias, weight = self.weight, reduction = self.reduction,
     ignore_index = self.ignore_index, label_smoothing = self.label_smoothing,
     options = self.options })
+end
+
+function LinearCross:extra_repr()
+  return ("in_features=%d, num_classes=%d, out_features=%s, bias=%s, reduction=%s, "
+    .. "ignore_index=%s, label_smoothing=%s, options=%s"):format(self.in_features, self.num_classes,
+    python(self.out_features), python(self.linear.bias ~= nil), self.reduction,
+    python(self.ignore_index), python(self.label_smoothing),
+    self.options and options_text(self.options) or "None")
 end
 
 -- ---- AdaptiveLogSoftmaxWithLoss ----
