@@ -28,6 +28,14 @@ local EXTENSIONS = {
   ParameterDict = parameters.ParameterDict,
 }
 
+-- reset_running_stats(): those of a new layer.
+local function reset_running_stats(self)
+  if not self.track_running_stats then return end
+  self.running_mean:zero_()
+  self.running_var:fill_(1)
+  self.num_batches_tracked:zero_()
+end
+
 local setup = module.setup
 setup.slice, setup.delete = parameters.slice, container.delete
 setup.put_entry, setup.packed = parameters.put_entry, rnn.packed
@@ -46,6 +54,9 @@ function setup.extend(class, name)
   local constructor = core.schemas(class)
   if constructor and constructor:find("dtype") then -- it has parameters of its own
     class.reset_parameters = class.reset_parameters or core.reset_parameters
+  end
+  if constructor and constructor:find("track_running_stats") then
+    class.reset_running_stats = reset_running_stats
   end
 end
 

@@ -191,6 +191,38 @@ describe("reset_parameters", function()
     lazy:reset_parameters()
     assert.is_true(lazy:has_uninitialized_params())
   end)
+
+  it("is there for AdaptiveLogSoftmaxWithLoss", function()
+    local function make()
+      return nn.AdaptiveLogSoftmaxWithLoss(8, 10, {2, 5}, {head_bias = true})
+    end
+    lucerna.manual_seed(4)
+    local expected, layer = make():state_dict(), make()
+    lucerna.manual_seed(4)
+    layer:reset_parameters()
+    for name, value in pairs(layer:state_dict()) do
+      assert.is_true(lucerna.equal(value, expected[name]), name)
+    end
+  end)
+end)
+
+describe("reset_running_stats", function()
+  it("begins the statistics anew, and them alone", function()
+    for _, layer in ipairs {nn.BatchNorm1d(2), nn.SyncBatchNorm(2), nn.LazyBatchNorm1d(),
+      nn.InstanceNorm1d(2, {affine = true, track_running_stats = true})} do
+      layer(lucerna.randn(3, 2, 4))
+      lucerna.no_grad(function() layer.weight:fill_(5) end)
+      local mean = layer.running_mean
+      assert.is_nil(layer:reset_running_stats())
+      assert.equal(mean, layer.running_mean)
+      assert.are.same({0.0, 0.0}, mean:tolist())
+      assert.are.same({1.0, 1.0}, layer.running_var:tolist())
+      assert.equal(0, layer.num_batches_tracked:item())
+      assert.are.same({5.0, 5.0}, layer.weight:tolist())
+    end
+    assert.is_nil(nn.BatchNorm1d(2, {track_running_stats = false}):reset_running_stats())
+    assert.is_nil(nn.LayerNorm(2).reset_running_stats)
+  end)
 end)
 
 describe("nn.grad", function()

@@ -171,6 +171,15 @@ function Adaptive:__init(...)
   end
 end
 
+--- reset_parameters(): the head and the clusters begin anew.
+function Adaptive:reset_parameters()
+  self.head:reset_parameters()
+  for _, part in ipairs(self.tail) do
+    part[1]:reset_parameters()
+    part[2]:reset_parameters()
+  end
+end
+
 local function refuse(text, ...) fail("AdaptiveLogSoftmaxWithLoss: " .. text, ...) end
 
 local function check_call(input, target)
