@@ -23,10 +23,19 @@ local EXTENSIONS = {
   Container = container.Container,
   Embedding = embedding.Embedding,
   EmbeddingBag = embedding.EmbeddingBag,
-  RNNBase = rnn.RNNBase,
+  RNNBase = rnn.RNNBase, RNN = rnn.RNN, LSTM = rnn.LSTM, GRU = rnn.GRU,
+  -- fields that say what the class says
+  ReLU6 = { min_val = 0.0, max_val = 6.0 },
+  UpsamplingBilinear2d = { align_corners = true },
   ParameterList = parameters.ParameterList,
   ParameterDict = parameters.ParameterDict,
 }
+
+for n = 1, 3 do
+  EXTENSIONS["Conv" .. n .. "d"] = { transposed = false }
+  EXTENSIONS["ConvTranspose" .. n .. "d"] = { transposed = true }
+  EXTENSIONS["ZeroPad" .. n .. "d"] = { value = 0.0 }
+end
 
 -- reset_running_stats(): those of a new layer.
 local function reset_running_stats(self)

@@ -141,10 +141,16 @@ bool luc_l_is_view(const char *name) {
   return false;
 }
 
-static void push_value_of(lua_State *L, const luc_module *m, int p) {
+static void push_value_of(lua_State *L, const luc_l_peer *peer, int p) {
+  const luc_module *m = peer->m;
+  const luc_value *v = &m->config[p];
   int type = luc__config_class(m->cls->core)->constructor->params[p].type;
-  luc_l_push_value(L, &m->config[p],
-                   type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS);
+  luc_l_push_value(L, v, type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS);
+  for (int i = 0; v->kind == LUC_INTS && i < v->n; i++) {
+    if (v->as.ints[i] != LUC_NO_ITEM) continue;
+    luc_l_get(L, peer->nn->st, LUC_L_NONE);
+    lua_rawseti(L, -2, i + 1);
+  }
 }
 
 /* Mark p stands in a peer's table for the list that is constructor argument p. */
@@ -158,7 +164,7 @@ static bool push_argument(lua_State *L, luc_l_peer *peer) {
   const char *name = lua_tolstring(L, 2, &length);
   int p = find_config(m, name, length);
   if (p < 0 || m->config[p].kind == LUC_NONE) return false;
-  push_value_of(L, m, p);
+  push_value_of(L, peer, p);
   lua_pushvalue(L, 2);
   if (lua_type(L, -2) <= LUA_TSTRING)
     lua_pushvalue(L, -2);
@@ -182,7 +188,7 @@ static bool push_list(lua_State *L, const luc_l_peer *peer, bool alive) {
   const uintptr_t p = (uintptr_t)lua_touserdata(L, 4) - (uintptr_t)list_marks;
   if (p >= sizeof list_marks) return false;
   if (!alive) return luc_l_error(L, "nn: module was collected");
-  push_value_of(L, peer->m, (int)p);
+  push_value_of(L, peer, (int)p);
   return true;
 }
 

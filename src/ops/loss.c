@@ -14,15 +14,17 @@
 
 /* ---- reduction ---- */
 
-/* PyTorch's deprecated size_average and reduce, if given, decide instead of reduction. args: the
- * three in this order: size_average, reduce, reduction. */
+int luc__loss_legacy(const luc_value *size_average, const luc_value *reduce) {
+  if (luc_is_none(size_average) && luc_is_none(reduce)) return -1;
+  if (!luc_is_none(reduce) && !reduce->as.i) return LUC_REDUCE_NONE;
+  return luc_is_none(size_average) || size_average->as.i ? LUC_REDUCE_MEAN : LUC_REDUCE_SUM;
+}
+
+/* args: size_average and reduce, which decide if they are given, and reduction. */
 static luc_status loss_reduction(luc_context *ctx, const luc_value *args, int *reduction) {
-  if (luc_is_none(&args[0]) && luc_is_none(&args[1]))
-    return luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[2].as.string, reduction);
-  bool average = luc_is_none(&args[0]) || args[0].as.i,
-       reduce = luc_is_none(&args[1]) || args[1].as.i;
-  *reduction = !reduce ? LUC_REDUCE_NONE : average ? LUC_REDUCE_MEAN : LUC_REDUCE_SUM;
-  return LUC_OK;
+  *reduction = luc__loss_legacy(&args[0], &args[1]);
+  if (*reduction >= 0) return LUC_OK;
+  return luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[2].as.string, reduction);
 }
 
 luc_tensor *luc__loss_reduced(luc_formula *f, luc_tensor *t, int reduction) {

@@ -120,3 +120,41 @@ describe("dropout", function()
     assert.are.equal(0.0, nn.Dropout(1)(x):sum():item())
   end)
 end)
+
+describe("a field that no argument says", function()
+  it("is there as in PyTorch", function()
+    assert.is_false(nn.Conv2d(1, 1, 1).transposed)
+    assert.is_false(nn.LazyConv1d(1, 1).transposed)
+    assert.is_true(nn.ConvTranspose3d(1, 1, 1).transposed)
+    local modes = {nn.RNN(2, 3), nn.RNN(2, 3, {nonlinearity = "relu"}), nn.LSTM(2, 3), nn.GRU(2, 3)}
+    for i, mode in ipairs {"RNN_TANH", "RNN_RELU", "LSTM", "GRU"} do
+      assert.equal(mode, modes[i].mode)
+      assert.equal(0, modes[i].proj_size)
+    end
+    modes[1].mode = "my own"
+    assert.equal("my own", modes[1].mode)
+    assert.equal(0.0, nn.ReLU6().min_val)
+    assert.equal(6.0, nn.ReLU6().max_val)
+    assert.equal(0.0, nn.ZeroPad2d(1).value)
+    assert.is_true(nn.UpsamplingBilinear2d({size = 3}).align_corners)
+  end)
+
+  it("has lucerna.none where a size stays", function()
+    assert.are.same({3, lucerna.none}, nn.AdaptiveAvgPool2d({3, lucerna.none}).output_size)
+    assert.are.same({lucerna.none, 2}, nn.AdaptiveMaxPool2d({lucerna.none, 2}).output_size)
+  end)
+end)
+
+describe("the reduction of a loss", function()
+  it("is what size_average and reduce come to", function()
+    assert.equal("sum", nn.MSELoss({size_average = false}).reduction)
+    assert.equal("none", nn.L1Loss(false, false).reduction)
+    assert.equal("mean", nn.NLLLoss({reduce = true, reduction = "sum"}).reduction)
+    assert.equal("none", nn.KLDivLoss({reduce = false}).reduction)
+    assert.equal("sum", nn.CrossEntropyLoss({reduction = "sum"}).reduction)
+    local loss = nn.MSELoss({size_average = false})
+    assert.equal(3.0, loss(lucerna.ones(3), lucerna.zeros(3)):item())
+    loss.reduction = "mean"
+    assert.equal(1.0, loss(lucerna.ones(3), lucerna.zeros(3)):item())
+  end)
+end)

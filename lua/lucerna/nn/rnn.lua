@@ -43,4 +43,18 @@ RNNBase.all_weights = root.nn.property(function(self)
   return all
 end)
 
-return { packed = packed, RNNBase = RNNBase }
+-- mode and proj_size, where the constructor does not take them.
+local RNN = {
+  mode = root.nn.property(
+    function(self) return root.nn._fields(self).mode or "RNN_" .. self.nonlinearity:upper() end,
+    function(self, mode) root.nn._set_field(self, "mode", mode) end),
+  proj_size = 0,
+}
+
+return {
+  packed = packed,
+  RNNBase = RNNBase,
+  RNN = RNN,
+  LSTM = { mode = "LSTM" },
+  GRU = { mode = "GRU", proj_size = 0 },
+}
