@@ -198,6 +198,9 @@ luc_status luc__rnn_build(luc_context *ctx, luc_module *m) {
   for (int64_t layer = 0; layer < s.layers; layer++)
     for (int direction = 0; direction < directions(&s); direction++)
       LUC_TRY(add_layer(ctx, m, &s, layer, direction));
+  luc_value dropout = luc_v_float(s.dropout); /* 1 is 1.0, as PyTorch keeps and prints it */
+  int p = luc__schema_find(luc__config_class(m->cls->core)->constructor, "dropout");
+  LUC_TRY(luc__module_set_config(ctx, m, p, &dropout));
   return reset(ctx, m, s.hidden);
 }
 

@@ -240,6 +240,11 @@ describe("recurrent layers", function()
     assert.are.equal(2, calls)
   end)
 
+  it("keeps dropout as a float", function()
+    assert.equal("float", math.type(nn.LSTM(1, 2, {dropout = 0}).dropout))
+    assert.equal("GRU(1, 2, num_layers=2, dropout=1.0)", tostring(nn.GRU(1, 2, 2, {dropout = 1})))
+  end)
+
   it("drop out between layers when training only", function()
     lucerna.manual_seed(1)
     local m = nn.RNN(2, 8, {num_layers = 2, dropout = 0.5})
