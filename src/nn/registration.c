@@ -162,7 +162,8 @@ static luc_status show_slots(luc_context *ctx, luc_module *m) {
     uint32_t at = 0,
              end = m->slots[slot].used; /* what hooks add meanwhile goes through them by itself */
     while (at < end && (e = luc__map_next(&m->slots[slot], &at)) != NULL)
-      if (e->value != NULL) LUC_TRY(show_entry(ctx, m, (luc_slot)slot, e));
+      if (e->value != NULL || slot == LUC_SLOT_BUFFER)
+        LUC_TRY(show_entry(ctx, m, (luc_slot)slot, e));
   }
   return LUC_OK;
 }

@@ -333,6 +333,16 @@ describe("a registration hook", function()
       names())
   end)
 
+  it("sees buffers that are not there, of layers of C, too", function()
+    local m = nn.Module()
+    local _ <close> = nn.register_module_buffer_registration_hook(note)
+    m:register_buffer("a", nil)
+    nn.BatchNorm1d(2, { track_running_stats = false })
+    nn.NLLLoss()
+    assert.same({ "a", "running_mean", "running_var", "num_batches_tracked", "weight" }, names())
+    for _, call in ipairs(seen) do assert.is_nil(call[3]) end
+  end)
+
   it("sees children, also nil over one", function()
     local m = nn.Module()
     local _ <close> = nn.register_module_module_registration_hook(note)
