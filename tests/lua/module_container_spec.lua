@@ -157,6 +157,20 @@ for _, class in ipairs {nn.Sequential, nn.ModuleList} do
       assert.are.equal(3, #l)
     end)
 
+    it("takes arguments of its methods by name", function()
+      local list = class()
+      list:append({module = nn.ReLU()})
+      list:insert({index = 1, module = nn.Tanh()})
+      list:insert(2, {module = nn.ELU()})
+      assert.equal("ELU(alpha=1.0)", tostring(list:pop({key = 2})))
+      assert.equal("Tanh()", tostring(list[1]))
+      assert.equal(2, #list)
+      assert.matches("append: unknown argument 'modul' %(did you mean 'module'%?%)",
+        message_of(list.append, list, {modul = nn.ReLU()}))
+      assert.matches("insert: unknown argument 'x'", message_of(list.insert, list, {x = 1}))
+      assert.equal(2, #list)
+    end)
+
     it("loses places by pop and delattr, and numbers what is left", function()
       local l = three(class)
       nn.delattr(l, 1)

@@ -213,6 +213,16 @@ describe("ParameterDict", function()
     assert.are.equal(0, #d)
   end)
 
+  it("takes keys and defaults by name", function()
+    local d = nn.ParameterDict {a = lucerna.zeros(1)}
+    assert.equal(d.a, d:get({key = "a"}))
+    assert.equal(4, d:get({key = "z", default = 4}))
+    assert.equal(1, d:get("z", {x = 1}).x)
+    assert.same({2}, d:setdefault({key = "b", default = lucerna.zeros(2)}).shape)
+    assert.same({2}, d:pop({key = "b"}).shape)
+    assert.equal(1, #d)
+  end)
+
   it("has Python's other methods", function()
     local d = nn.ParameterDict {{"b", lucerna.ones(1)}, {"a", lucerna.ones(2)}}
     assert.is_true(rawequal(d.a, d:get("a")))

@@ -59,6 +59,13 @@ function container.one(self, ...)
   return (...)
 end
 
+-- Arguments of a method: a plain table in the place of the first may hold all of them by name.
+local function by_name(method, names, first, ...)
+  if is_plain(first) then return arguments(method, names, first, ...) end
+  return first, ...
+end
+container.by_name = by_name
+
 local function check_list(self, list)
   local key = check.stray(list)
   if key then fail("%s: a key '%s' among entries without one", who(self), key) end
@@ -157,6 +164,7 @@ local List = {}
 --- append(module): adds it at the end; returns self.
 function List:append(module)
   container.check_self(self, "append")
+  module = by_name("append", { "module" }, module)
   check_module(self, module, "module")
   self:add_module(tostring(#self), module)
   return self
@@ -196,8 +204,9 @@ local function renumbered(names)
 end
 
 -- insert(index, module): before the module at index; n + 1 appends.
-local function insert(self, index, module)
+local function insert(self, ...)
   container.check_self(self, "insert")
+  local index, module = arguments("insert", { "index", "module" }, ...)
   if not is_module(module) then
     fail("%s.insert: module should be of type: nn.Module (got %s)", who(self), describe(module))
   end
@@ -279,6 +288,7 @@ end
 -- container of those in the range.
 function List:pop(index)
   container.check_self(self, "pop")
+  index = by_name("pop", { "key" }, index)
   if index == nil then index = -1 end
   if not is_plain(index) then place(self, index, #self) end
   local found = self[index]
@@ -315,8 +325,8 @@ function Sequential:__init(...)
 end
 
 --- insert(index, module): before the module at index (n + 1 appends); returns self.
-function Sequential:insert(index, module)
-  insert(self, index, module)
+function Sequential:insert(...)
+  insert(self, ...)
   return self
 end
 
@@ -378,7 +388,7 @@ function ModuleList:__init(...)
 end
 
 --- insert(index, module): before the module at index (n + 1 appends).
-function ModuleList:insert(index, module) insert(self, index, module) end
+function ModuleList:insert(...) insert(self, ...) end
 
 --- list + modules: a new ModuleList; an array, container or iterator on the right.
 function ModuleList:__add(other)
@@ -407,6 +417,7 @@ function container.dictionary(kind)
   --- pop(key): removes the entry and returns its value.
   function Dict:pop(key)
     container.check_self(self, "pop")
+    key = by_name("pop", { "key" }, key)
     if not core._has_entry(self, key) then
       fail("%s: there is no key '%s'", who(self), key)
     end

@@ -8,7 +8,7 @@ local container = require "lucerna.nn.container"
 
 local core = root.nn
 local fail, is_module, none = root._fail, core.is_module, root.none
-local describe, is_a = core.kind_name, container.is_a
+local describe, is_a, by_name = core.kind_name, container.is_a, container.by_name
 local type = type
 
 local parameters = {}
@@ -211,13 +211,15 @@ function Dict:copy()
 end
 
 --- get(key, default): the value, or default if there is no such key.
-function Dict:get(key, default)
+function Dict:get(...)
+  local key, default = by_name("get", { "key", "default" }, ...)
   if core._has_entry(self, key) then return self[key] end
   return default
 end
 
 --- setdefault(key, default): the value; a new key gets default first.
-function Dict:setdefault(key, default)
+function Dict:setdefault(...)
+  local key, default = by_name("setdefault", { "key", "default" }, ...)
   if not core._has_entry(self, key) then put(self, key, default) end
   return self[key]
 end
