@@ -3,6 +3,7 @@
 
 local root = require "lucerna.core"
 local core, fail = root.nn, root._fail
+local check = require "lucerna.check"
 local module = require "lucerna.nn.module"
 local hooks = require "lucerna.nn.hooks"
 local state = require "lucerna.nn.state"
@@ -129,6 +130,28 @@ function nn.unregistered(list)
   end
   if getmetatable(list) == nil then setmetatable(list, UNREGISTERED) end
   return list
+end
+
+local FACTORY = { device = true, dtype = true, memory_format = true }
+
+--- factory_kwargs(kwargs): among keyword arguments those for functions that make tensors: device,
+-- dtype and memory_format, also from a table under factory_kwargs. Other names are errors.
+function nn.factory_kwargs(kwargs)
+  local who, options = "factory_kwargs", {}
+  local inner = check.option(who, "kwargs", kwargs, "table") and kwargs.factory_kwargs
+  for name, value in pairs(check.option(who, "factory_kwargs", inner, "table") or {}) do
+    options[name] = value
+  end
+  for name, value in pairs(kwargs or {}) do
+    if FACTORY[name] and options[name] ~= nil then
+      fail("%s: %s specified twice, in **kwargs and in factory_kwargs", who, name)
+    elseif FACTORY[name] then
+      options[name] = value
+    elseif name ~= "factory_kwargs" then
+      fail("%s: unexpected kwargs '%s'", who, name)
+    end
+  end
+  return options
 end
 
 local SUBMODULES = {

@@ -158,3 +158,18 @@ describe("the reduction of a loss", function()
     assert.equal(1.0, loss(lucerna.ones(3), lucerna.zeros(3)):item())
   end)
 end)
+
+describe("factory_kwargs", function()
+  it("gives what functions that make tensors take", function()
+    assert.same({}, nn.factory_kwargs())
+    assert.same({dtype = lucerna.float64}, nn.factory_kwargs({dtype = lucerna.float64}))
+    assert.same({dtype = lucerna.float64, device = "cpu"},
+      nn.factory_kwargs({factory_kwargs = {dtype = lucerna.float64}, device = "cpu"}))
+    local given = {dtype = lucerna.float64}
+    parity.refused("dtype specified twice, in %*%*kwargs and in factory_kwargs", nn.factory_kwargs,
+      {factory_kwargs = given, dtype = lucerna.float32})
+    assert.same({dtype = lucerna.float64}, given)
+    parity.refused("factory_kwargs: unexpected kwargs 'bias'", nn.factory_kwargs, {bias = true})
+    parity.refused("factory_kwargs: kwargs must be a table (got number)", nn.factory_kwargs, 3)
+  end)
+end)

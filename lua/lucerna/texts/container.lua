@@ -61,6 +61,9 @@ but keeps its name.)
 {"nn.unregistered", [=[
 > local m = nn.Module()
 > m.friends = nn.unregistered{nn.Linear(1, 1)}    -- not among m's children]=]},
+{"nn.factory_kwargs", [=[
+> local options = nn.factory_kwargs{dtype = lucerna.float64}
+> local x = lucerna.zeros(2, options)]=]},
 {"nn.property", [=[
 > local Net = nn.class("Net")
 > Net.width = nn.property(function() return 3 end)
