@@ -345,22 +345,22 @@ def in_pieces(f, bounds, real, n, unit=False):
     return [rounded(c, real) for row in zip(*columns) for c in row]
 
 
-def inverses():
+def inverses(base):
     """Of k / 20, k from 15 to 30 at place k mod 16: nearly their inverses, with logarithms that are
     almost doubles; and these, turned around."""
     found = [None] * 16
     for k in range(15, 31):
         near = [mpf(20 / k * (1 + t * 1e-6)) for t in range(-1000, 1001)] if k != 20 else [mpf(1)]
-        inverse = min(near, key=lambda c: abs(log(c) - rounded(log(c), "double")))
-        found[k % 16] = inverse, -log(inverse)
-    return found
+        inverse = min(near, key=lambda c: abs(log(c, base) - rounded(log(c, base), "double")))
+        found[k % 16] = inverse, -log(inverse, base)
+    return [rounded(x, "double") for column in zip(*found) for x in column]
 
 
 def table(name, values, real):
     words = ", ".join(literal(v, real) for v in values)
     row = "static const %s luc__%s_%s[] = {%s};" % (
         real, name, "f32" if real == "float" else "f64", words)
-    print(textwrap.fill(row, 98, subsequent_indent="    "))
+    print(textwrap.fill(row, 100, subsequent_indent="    "))
 
 
 def pair(name, about, x, n=2, short=None):
@@ -426,12 +426,12 @@ def main():
     bounds = [mpf(0)] + [(k + mpf("0.5")) / mpf("19.1") for k in range(16)]
     for real, n in (("float", 5), ("double", 10)):
         table("tan_pieces", in_pieces(tan, bounds, real, n, True), real)
-    print("/* (log(1 + r) - r + r^2 / 2) / r^3, r being m times nearly 20 / k, less 1, and\n"
-          " * logarithms of k / 20, k from 15 to 30 at place k mod 16. */")
+    print("/* (log(1 + r) - r + r^2 / 2) / r^3, r being m times nearly 20 / k, less 1; these and\n"
+          " * logarithms of what they are the inverses of, k from 15 to 30 at place k mod 16. */")
     terms = interpolate(lambda r: (log(1 + r) - r + r * r / 2) / r**3, -0.0336, 0.0336, 8)
     table("log_near_terms", [rounded(c, "double") for c in terms], "double")
-    for name, column in zip(("log_inverses", "logs"), zip(*inverses())):
-        table(name, [rounded(x, "double") for x in column], "double")
+    for name, base in ("log", exp(1)), ("log2", 2), ("log10", 10):
+        table(name + "_pieces", inverses(base), "double")
     print("/* By 1 / a and eta, how the incomplete gamma functions differ from a normal one. */")
     table("temme", temme_terms(13, 9), "double")
     print("/* clang-format on */\n\n#endif")
