@@ -47,7 +47,7 @@
     .recurrence = luc__recurrence_##set, .index = &luc__index_##set, .sort = &luc__sort_##set,     \
     .fft = luc__fft_##set, .distance = luc__distance_##set, .grid = luc__grid_##set,               \
     .resize = luc__resize_##set, .ctc = &luc__ctc_##set, .cross = luc__cross_##set,                \
-    .lapack = &luc__lapack_##set,                                                                  \
+    .lapack = &luc__lapack_##set, .pad_rows = luc__pad_rows_##set,                                 \
   }
 
 /* ORDER ISA */

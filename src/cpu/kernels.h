@@ -8,6 +8,7 @@
 #include "cpu/copy_kernels.h"
 #include "cpu/cross.h"
 #include "cpu/elementwise.h"
+#include "cpu/pad.h"
 #include "cpu/reduce.h"
 #include "cpu/scan_kernels.h"
 
@@ -54,6 +55,7 @@ typedef struct luc_kernels {
   const struct luc_ctc_kernels *ctc;
   const luc_cross_fn *cross; /* [LUC_NUM_CROSSES] */
   const struct luc_lapack_kernels *lapack;
+  const luc_pad_fn *pad_rows; /* may be NULL */
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

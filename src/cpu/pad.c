@@ -17,6 +17,8 @@ enum { ROW = 16 };
 typedef struct pad_job {
   const luc_pad *p;
   luc_runs_fn runs;
+  luc_pad_fn bordered; /* if rows are such */
+  luc_pad_ends ends;
   int64_t size, rows;            /* bytes of an element; padded rows of an item */
   int64_t left, middle, right;   /* of a padded row */
   int64_t first;                 /* where the middle begins in a row of inner */
@@ -36,6 +38,28 @@ static int64_t source(luc_pad_mode mode, int64_t i, int64_t n) {
   }
 }
 
+/* Both ends of a row for the kernel; false if they are not narrow. */
+static bool describe_ends(pad_job *j) {
+  luc_pad_ends *e = &j->ends;
+  const int64_t size = j->size, n = j->middle, width = j->left + n + j->right;
+  const int64_t whole = LUC_PAD_BYTES / size, parts = size / 4; /* elements; words of one */
+  if (parts == 0 || n < whole || j->left >= whole || j->right >= whole) return false;
+  e->constant = j->p->mode == LUC_PAD_CONSTANT;
+  e->left = j->left * size, e->inside = n * size, e->width = width * size;
+  const int64_t tail = 2 * whole - n; /* what is added to places of the last register */
+  const int64_t left = e->constant ? whole : j->left_from + (j->left_step == 1 ? tail : 0);
+  const int64_t right = e->constant ? 0 : j->right_from + (j->right_step == 1 ? 0 : tail);
+  for (int64_t i = 0; i < LUC_PAD_WORDS; i++) {
+    const int64_t at = i / parts, k = at - (whole - j->right);
+    const int64_t first = at < j->left ? left + at * j->left_step : at - j->left;
+    const int64_t last = k < 0 ? at + j->right + whole : right + k * j->right_step;
+    e->first[i] = (int32_t)(first * parts + i % parts);
+    e->last[i] = (int32_t)(last * parts + i % parts);
+    memcpy(&e->value[i], (const char *)&j->p->value + i % parts * 4, 4);
+  }
+  return true;
+}
+
 static void describe(luc_context *ctx, const luc_pad *p, pad_job *j) {
   static const int64_t steps[] = {0, -1, 0, 1}; /* ORDER PAD MODE */
   const int last = p->ndim - 1;
@@ -51,6 +75,8 @@ static void describe(luc_context *ctx, const luc_pad *p, pad_job *j) {
   j->left_step = j->right_step = steps[p->mode];
   j->left_from = source(p->mode, -before, n);
   j->right_from = source(p->mode, j->left + j->middle - before, n);
+  if (j->middle == n && width > n && n * j->size <= STRIP && describe_ends(j))
+    j->bordered = *luc__kernels(ctx)->pad_rows;
 }
 
 /* The row of inner that padded row `row` of an item shows; -1: none. */
@@ -107,6 +133,10 @@ static void pad_rows(void *arg, int64_t begin, int64_t end) {
       continue;
     }
     const char *row = p->inner + (item * rows + from) * n * size;
+    if (j->bordered) {
+      j->bordered(to, row, m, &j->ends);
+      continue;
+    }
     show(j, to, row, j->left_from, j->left_step, j->left, m);
     show(j, to + j->left * size, row, j->first, 1, j->middle, m);
     show(j, to + (j->left + j->middle) * size, row, j->right_from, j->right_step, j->right, m);

@@ -31,4 +31,17 @@ void luc__pad(luc_context *ctx, const luc_pad *p);
  * sum of outer's that were made from it. */
 void luc__pad_backward(luc_context *ctx, const luc_pad *p);
 
+/* Rows whose borders are narrower than a register of this many bytes, and what is inside is not. */
+enum { LUC_PAD_BYTES = 32, LUC_PAD_WORDS = LUC_PAD_BYTES / 4 };
+typedef struct luc_pad_ends {
+  int64_t left, inside, width; /* bytes */
+  /* Words of the padded row's first and last register: places among those of the inner row's first
+   * one and, after them, its last; where it is constant, `value` is the one that is farther. */
+  int32_t first[LUC_PAD_WORDS], last[LUC_PAD_WORDS], value[LUC_PAD_WORDS];
+  bool constant;
+} luc_pad_ends;
+/* So many rows one after another. */
+typedef void (*luc_pad_fn)(char *to, const char *from, int64_t rows, const luc_pad_ends *e);
+extern const luc_pad_fn luc__pad_rows_base[1], luc__pad_rows_avx2[1], luc__pad_rows_avx512[1];
+
 #endif

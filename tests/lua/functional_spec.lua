@@ -306,9 +306,10 @@ describe("layouts:", function()
       if mode == "replicate" then return i < 0 and 0 or n - 1 end
     end
     for _, dtype in ipairs {"uint8", "bfloat16", "float32", "float64", "complex128"} do
-      for _, size in ipairs {{3, 4, 300}, {2, 41, 35}, {2, 3, 2100}} do
+      for _, size in ipairs {{3, 4, 300}, {2, 41, 35}, {2, 3, 2100}, {2, 3, 11}} do
         local x = lucerna.randint(1, 100, size):to(lucerna[dtype])
-        for _, pad in ipairs {{1, 1, 1, 1}, {9, 0, 2, 1}, {0, 10, 0, 2}, {-2, 3, 1, -1}} do
+        for _, pad in ipairs {{1, 1, 1, 1}, {9, 0, 2, 1}, {0, 10, 0, 2}, {-2, 3, 1, -1},
+                              {3, 2, 2, 2}, {7, 5, 0, 1}} do
           for _, mode in ipairs {"constant", "reflect", "replicate", "circular"} do
             local y, want = F.pad(x, pad, mode, mode == "constant" and 7 or nil), x
             for d = 2, 3 do
