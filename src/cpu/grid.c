@@ -37,8 +37,8 @@ static bool wants_rows(const luc_grid_job *j) {
   return 5 * gathered * channels > 2 * turned * channels + 10 * gathered * vectors;
 }
 
-static size_t rows_bytes(const luc_grid_job *j) {
-  return (size_t)(j->g->batch * (j->cells + 1) * j->pitch * j->size) + LUC_GRID_PIXEL * VECTOR;
+static size_t rows_bytes(const luc_grid_job *j, int64_t images) {
+  return (size_t)(images * (j->cells + 1) * j->pitch * j->size) + LUC_GRID_PIXEL * VECTOR;
 }
 
 /* ---- planes as rows, and back ---- */
@@ -95,25 +95,52 @@ static void turn_all(luc_context *ctx, const luc_grid_job *j, bool back, const v
                     turn_tiles, &t);
 }
 
-/* The images as rows, in memory of the caller's; NULL if there is none. */
-static void *make_rows(luc_context *ctx, const luc_grid_job *j, size_t bytes) {
-  void *rows = luc__alloc(ctx, bytes);
-  if (rows) turn_all(ctx, j, false, j->g->x, rows);
-  return rows;
+/* ---- sampling ---- */
+
+/* How many images are turned at a time: their rows stay in the second-level caches for their
+ * points, which meet them in any order. */
+static int64_t images_together(luc_context *ctx, const luc_grid_job *j) {
+  const int64_t bytes = (j->cells + 1) * j->pitch * j->size, few = luc__second_cache() / 2 / bytes;
+  return luc__min64(j->g->batch, (few < 1 ? 1 : few) * luc_get_num_threads(ctx));
 }
 
-/* ---- sampling ---- */
+/* Images from `first` on, up to n of them. */
+static luc_grid some_images(const luc_grid *g, int64_t first, int64_t n) {
+  const int64_t size = (int64_t)luc__dtype_size(g->dtype);
+  luc_grid part = *g;
+  part.batch = luc__min64(n, g->batch - first);
+  part.x = (const char *)g->x + first * g->channels * g->size[0] * g->size[1] * g->size[2] * size;
+  part.grid = (const char *)g->grid + first * g->points * g->dims * size;
+  return part;
+}
+
+/* The kernel for blocks of all images' points, where these add to none of its cells. */
+static luc_status by_blocks(luc_context *ctx, luc_grid_job j, luc_range_fn kernel, int64_t grain) {
+  const luc_grid *g = j.g;
+  const bool turned = wants_rows(&j);
+  const int64_t together = turned ? images_together(ctx, &j) : g->batch, line = g->points * j.size;
+  const size_t bytes = turned ? rows_bytes(&j, together) : 0;
+  void *rows = NULL;
+  if (turned && !(rows = luc__alloc(ctx, bytes))) return LUC_ERR_MEMORY;
+  for (int64_t b = 0; b < g->batch; b += together) {
+    const luc_grid part = some_images(g, b, together);
+    luc_grid_job k = j;
+    k.g = &part, k.rows = rows;
+    if (j.y) k.y = (char *)j.y + b * g->channels * line;
+    if (j.dy) k.dy = (const char *)j.dy + b * g->channels * line;
+    if (j.dgrid) k.dgrid = (char *)j.dgrid + b * g->dims * line;
+    if (turned) turn_all(ctx, &k, false, part.x, rows);
+    luc__parallel_for(ctx, part.batch * luc__grid_blocks(g), grain, kernel, &k);
+  }
+  luc__free(ctx, rows, bytes);
+  return LUC_OK;
+}
 
 luc_status luc__grid_sample(luc_context *ctx, const luc_grid *g, void *y) {
   luc_grid_job j = job_of(ctx, g);
-  size_t bytes = rows_bytes(&j);
-  void *rows = NULL;
-  if (wants_rows(&j) && !(rows = make_rows(ctx, &j, bytes))) return LUC_ERR_MEMORY;
-  j.rows = rows, j.y = y;
-  luc__parallel_for(ctx, g->batch * luc__grid_blocks(g),
-                    PIECE_WORK / (LUC_GRID_BLOCK * (g->channels + 8)) + 1, j.kernels->forward, &j);
-  luc__free(ctx, rows, bytes);
-  return LUC_OK;
+  j.y = y;
+  return by_blocks(ctx, j, j.kernels->forward,
+                   PIECE_WORK / (LUC_GRID_BLOCK * (g->channels + 8)) + 1);
 }
 
 /* Points of an image go to the same cells, so it is one piece. */
@@ -133,17 +160,17 @@ luc_status luc__grid_sample_backward(luc_context *ctx, const luc_grid *g, const 
                                      void *dgrid) {
   luc_status status = LUC_OK;
   luc_grid_job j = job_of(ctx, g);
-  size_t bytes = rows_bytes(&j);
+  j.dy = dy, j.dx = dx, j.dgrid = dgrid;
+  if (!dx) return by_blocks(ctx, j, j.kernels->backward, 1);
+  const size_t bytes = rows_bytes(&j, g->batch);
   void *rows = NULL, *dx_rows = NULL;
   if (wants_rows(&j)) {
-    if (!(rows = make_rows(ctx, &j, bytes))) LUC_GO(LUC_ERR_MEMORY);
-    if (dx && !(dx_rows = luc__alloc(ctx, bytes))) LUC_GO(LUC_ERR_MEMORY);
+    rows = luc__alloc(ctx, bytes), dx_rows = luc__alloc(ctx, bytes);
+    if (!rows || !dx_rows) LUC_GO(LUC_ERR_MEMORY);
+    turn_all(ctx, &j, false, g->x, rows);
   }
-  j.rows = rows, j.dx_rows = dx_rows, j.dy = dy, j.dx = dx, j.dgrid = dgrid;
-  if (dx)
-    luc__parallel_for(ctx, g->batch, 1, images_backward, &j);
-  else
-    luc__parallel_for(ctx, g->batch * luc__grid_blocks(g), 1, j.kernels->backward, &j);
+  j.rows = rows, j.dx_rows = dx_rows;
+  luc__parallel_for(ctx, g->batch, 1, images_backward, &j);
   if (dx_rows) turn_all(ctx, &j, true, dx_rows, dx);
 done:
   luc__free(ctx, rows, bytes);

@@ -112,4 +112,19 @@ describe("past the cache", function()
     assert.is_true(one:equal(x:softmax(2)))
     lucerna.set_num_threads(threads)
   end)
+
+  -- As rows, one of these fills a second-level cache by itself, so that they are turned in turn.
+  it("large images are sampled as each by itself, and so are the grid's gradients", function()
+    local images, g = lucerna.randn(3, 3, 400, 340), lucerna.randn(3, 3, 190, 150)
+    local grid = (lucerna.rand(3, 190, 150, 2) * 2.2 - 1.1):requires_grad_()
+    local all = nn.functional.grid_sample(images, grid)
+    all:backward(g)
+    for i = 1, 3 do
+      local alone = grid:detach()[{{i, i}}]:clone():requires_grad_()
+      local one = nn.functional.grid_sample(images[{{i, i}}], alone)
+      one:backward(g[{{i, i}}])
+      assert.is_true(all:detach()[{{i, i}}]:equal(one:detach()))
+      assert.is_true(grid.grad[{{i, i}}]:equal(alone.grad))
+    end
+  end)
 end)
