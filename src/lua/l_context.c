@@ -322,9 +322,15 @@ static int before(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"is_tensor", is_tensor}, {"_set_root", set_root},
-                                     {"_fail", fail},          {"_float_text", float_text},
-                                     {"_before", before},      {NULL, NULL}};
+/* _given(value) -> what messages call it: number 1, string 'x', Tensor [2, 3] */
+static int given(lua_State *L) {
+  lua_pushstring(L, luc_l_given(L, 1));
+  return 1;
+}
+
+static const luaL_Reg functions[] = {
+    {"is_tensor", is_tensor}, {"_set_root", set_root}, {"_fail", fail}, {"_float_text", float_text},
+    {"_before", before},      {"_given", given},       {NULL, NULL}};
 
 static int cuda_device_count(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st, (void)a;

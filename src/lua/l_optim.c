@@ -279,21 +279,25 @@ typedef struct group_options {
   double floats[LUC_SCHEMA_FLOATS];
 } group_options;
 
-/* One number (maybe in a tensor) or boolean at the top of the stack, popped. */
-static double read_number(lua_State *L, const optimizer_box *box, const luc_param *param) {
+/* One number (maybe in a tensor) or boolean at the top of the stack, popped; of a list, an item. */
+static double read_number(lua_State *L, const optimizer_box *box, const luc_param *param,
+                          int item) {
   bool boolean = param->type == LUC_T_BOOL;
-  double item;
+  double value;
   luc_tensor *t = boolean ? NULL : luc_l_totensor(L, -1);
   if (t) {
-    luc_l_check(L, box->st, luc_tensor_item(box->st->ctx, t, &item));
+    luc_l_check(L, box->st, luc_tensor_item(box->st->ctx, t, &value));
     lua_pop(L, 1);
-    return item;
+    return value;
   }
   bool fits = boolean ? lua_isboolean(L, -1) || lua_isnil(L, -1) : lua_type(L, -1) == LUA_TNUMBER;
+  if (!fits && item)
+    luc_l_error(L, "%s: %s must be a table of numbers (got %s at position %d)", box->o->kind->name,
+                param->name, luc_l_given(L, -1), item);
   if (!fits)
-    luc_l_error(L, "%s: option '%s': expected a %s (got %s)", box->o->kind->name, param->name,
-                boolean ? "boolean" : "number", luaL_typename(L, -1));
-  double value = boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1);
+    luc_l_error(L, "%s: %s must be a %s (got %s)", box->o->kind->name, param->name,
+                boolean ? "boolean" : "number", luc_l_given(L, -1));
+  value = boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1);
   lua_pop(L, 1);
   return value;
 }
@@ -301,11 +305,11 @@ static double read_number(lua_State *L, const optimizer_box *box, const luc_para
 static luc_value read_list(lua_State *L, const optimizer_box *box, const luc_param *param,
                            double *floats) {
   if (lua_type(L, -1) != LUA_TTABLE)
-    luc_l_error(L, "%s: option '%s': expected a table of %d numbers (got %s)", box->o->kind->name,
-                param->name, param->list, luaL_typename(L, -1));
+    luc_l_error(L, "%s: %s must be a table of %d numbers (got %s)", box->o->kind->name, param->name,
+                param->list, luc_l_given(L, -1));
   for (int i = 0; i < param->list; i++) {
     lua_rawgeti(L, -1, i + 1);
-    floats[i] = read_number(L, box, param);
+    floats[i] = read_number(L, box, param, i + 1);
   }
   lua_pop(L, 1);
   return (luc_value){.kind = LUC_FLOATS, .n = param->list, .as.floats = floats};
@@ -324,7 +328,7 @@ static void read_options(lua_State *L, const optimizer_box *box, group_options *
       out->v[p] = read_list(L, box, param, out->floats + used);
       used += param->list;
     } else {
-      double value = read_number(L, box, param);
+      double value = read_number(L, box, param, 0);
       out->v[p] = param->type == LUC_T_BOOL ? luc_v_bool(value != 0) : luc_v_float(value);
     }
   }

@@ -234,7 +234,7 @@ describe("matrices:", function()
     {"Muon: Number of steps must be less than 100", optim.Muon, {m}, {ns_steps = 100}},
     {"Muon: Coefficients must be a tuple of exactly 3 values", optim.Muon, {m},
       {ns_coefficients = {1, 2}}},
-    {"Muon: lr must be a number", optim.Muon, {{params = {m}, lr = "x"}}, {}},
+    {"Muon: lr must be a number %(got string 'x'%)", optim.Muon, {{params = {m}, lr = "x"}}, {}},
   }
   for _, case in ipairs(refusals) do
     it("refused: " .. case[1], function()
@@ -284,7 +284,7 @@ describe("options that are None", function()
     assert.is_nil(o.param_groups[1].line_search_fn)
     local dict = o:state_dict()
     dict.param_groups[1].lr = lucerna.none
-    parity.refused("option 'lr' is a userdata, expected a number", o.load_state_dict, o, dict)
+    parity.refused("load_state_dict: lr must be a number %(got none%)", o.load_state_dict, o, dict)
   end)
 
   it("keep their place in Adafactor's eps", function()
@@ -314,10 +314,12 @@ describe("states of a core optimizer", function()
     p.grad = lucerna.ones(1)
     local o = optim.Adam({p}, {lr = 0.5})
     o:step()
-    for _, betas in ipairs {{0.9}, {0.9, "b"}, {}} do
+    for betas, given in pairs {[{0.9}] = "nil at position 2", [{}] = "nil at position 1",
+      [{0.9, "b"}] = "string 'b' at position 2"} do
       local dict = o:state_dict()
       dict.param_groups[1].betas, dict.state[0].step = betas, lucerna.tensor(7.0)
-      parity.refused("Adam: option 'betas': expected a number", o.load_state_dict, o, dict)
+      parity.refused("Adam: betas must be a table of numbers %(got " .. given, o.load_state_dict, o,
+        dict)
       assert.are.same({0.9, 0.999}, o.param_groups[1].betas)
       assert.are.equal(1, o.state[p].step:item())
     end

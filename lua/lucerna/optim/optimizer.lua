@@ -216,7 +216,7 @@ function Optimizer._check_limits(who, limits, group)
     local wanted, value = low == "boolean" and low or "number", group[name]
     if type(value) ~= wanted then value = Optimizer._number(value) end
     if type(value) ~= wanted then
-      fail("%s: %s must be a %s (got %s)", who, name, wanted, type(value))
+      fail("%s: %s must be a %s (got %s)", who, name, wanted, core._given(value))
     elseif limit[4] and
       not (value >= (low or -math.huge) and value <= (limit[3] or math.huge)) then
       fail("%s: " .. limit[4], who, value)
@@ -450,7 +450,7 @@ local function check_group(self, saved, group)
     local value, want = Optimizer._number(saved[name]), type(Optimizer._number(default))
     local may_lack = want == "string" or want == "boolean"
     if value ~= nil and type(value) ~= want and not (may_lack and value == core.none) then
-      return ("option '%s' is a %s, expected a %s"):format(name, type(value), want)
+      return ("%s must be a %s (got %s)"):format(name, want, core._given(value))
     end
   end
 end
