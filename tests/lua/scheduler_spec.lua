@@ -3,6 +3,7 @@
 local lucerna = require "lucerna"
 local optim = lucerna.optim
 local parity = require "parity"
+local same = require("luassert.util").deepcompare
 local lr_scheduler = optim.lr_scheduler
 local recorded = parity.load "schedulers"
 
@@ -424,6 +425,57 @@ describe("a scheduler", function()
     scheduler:step()
     assert.is_near(1 / 3, o.param_groups[1].lr, 1e-12)
   end)
+
+  -- Every instruction of a step in turn is an error, as a hook's that has seen enough.
+  local INTERRUPTED = {
+    StepLR = function(o) return lr_scheduler.StepLR(o, 1) end,
+    CyclicLR = function(o) return lr_scheduler.CyclicLR(o, 0.1, 1.0, 4) end,
+    OneCycleLR = function(o) return lr_scheduler.OneCycleLR(o, 1.0, {total_steps = 9}) end,
+    CosineAnnealingWarmRestarts = function(o)
+      return lr_scheduler.CosineAnnealingWarmRestarts(o, 1, {T_mult = 2})
+    end,
+    ReduceLROnPlateau = function(o)
+      return lr_scheduler.ReduceLROnPlateau(o, {patience = 0, cooldown = 2})
+    end,
+    ChainedScheduler = function(o)
+      return lr_scheduler.ChainedScheduler {lr_scheduler.CyclicLR(o, 0.1, 1.0, 4),
+        lr_scheduler.ExponentialLR(o, 0.5)}
+    end,
+    SequentialLR = function(o)
+      local parts = {lr_scheduler.ConstantLR(o, 0.5), lr_scheduler.ExponentialLR(o, 0.5)}
+      return lr_scheduler.SequentialLR(o, parts, {2})
+    end,
+  }
+  for kind, make in pairs(INTERRUPTED) do
+    it("is made whole or not at all when it is interrupted: " .. kind, function()
+      local function run(hook) -- all that two steps leave; the second may be interrupted
+        local o, groups = optimizer "Adam", {}
+        local scheduler = make(o)
+        scheduler:step(1.0)
+        local ended = hook and pcall(function()
+          debug.sethook(hook, "", 1)
+          scheduler:step(2.0)
+          debug.sethook()
+        end)
+        debug.sethook()
+        for k, group in ipairs(o.param_groups) do groups[k] = {group.lr, group.betas[1]} end
+        return {scheduler:state_dict(), groups}, ended
+      end
+      local before, after = run(), run(function() end)
+      local n, got, ended = 0, nil, false
+      while not ended do
+        n = n + 1
+        local left = n
+        got, ended = run(function()
+          left = left - 1
+          if left == 0 then error("interrupted", 0) end
+        end)
+        if not same(got, before) then assert.same(after, got, n) end
+      end
+      assert.same(after, got)
+      assert.is_true(n > 40)
+    end)
+  end
 
   it("in a chain stays as it was when another's step fails", function()
     local o, broken = optimizer "Adam", false

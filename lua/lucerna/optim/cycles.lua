@@ -7,6 +7,7 @@ local scheduler = require "lucerna.optim.scheduler"
 local LRScheduler, fail, each = scheduler.LRScheduler, scheduler.fail, scheduler.each
 local check_optimizer, check_number = scheduler.check_optimizer, scheduler.check_number
 local check_positive, per_group = scheduler.check_positive, scheduler.per_group
+local set_momentum = scheduler.set_momentum
 local check_callable = require("lucerna.check").callable
 local cos, pi, floor = math.cos, math.pi, math.floor
 
@@ -20,14 +21,6 @@ local function momentum_kind(who, optimizer)
     fail("%s: optimizer must support momentum or beta1 with `cycle_momentum` option enabled", who)
   end
   return "momentum"
-end
-
-local function set_momentum(self, group, momentum)
-  if self.use_beta1 then
-    group.betas[1] = momentum
-  else
-    group.momentum = momentum
-  end
 end
 
 local SCALES = {
@@ -51,7 +44,7 @@ function CyclicLR:_init_momentum(base_momentum, max_momentum, anew)
   self.max_momentums = per_group("CyclicLR", "max_momentum", optimizer, max_momentum)
   self.base_momentums = {}
   for k, group in ipairs(optimizer.param_groups) do
-    if anew then set_momentum(self, group, base[k]) end
+    if anew then set_momentum(group, base[k]) end
     self.base_momentums[k] = self.use_beta1 and group.betas[1] or group.momentum
   end
 end
@@ -108,7 +101,7 @@ function CyclicLR:get_lr()
     each(self, function(_, base, k) return base + (self.max_lrs[k] - base) * height end)
   for k in ipairs(self.cycle_momentum and self.base_lrs or {}) do
     local low, high = self.base_momentums[k], self.max_momentums[k]
-    set_momentum(self, self.optimizer.param_groups[k], high - (high - low) * height)
+    set_momentum(self.optimizer.param_groups[k], high - (high - low) * height)
   end
   return rates
 end
@@ -158,7 +151,7 @@ function OneCycleLR:_init_momentum(base_momentum, max_momentum, anew)
   local most = per_group("OneCycleLR", "max_momentum", self.optimizer, max_momentum)
   local least = per_group("OneCycleLR", "base_momentum", self.optimizer, base_momentum)
   for k, group in ipairs(anew and self.optimizer.param_groups or {}) do
-    set_momentum(self, group, most[k])
+    set_momentum(group, most[k])
     group.max_momentum, group.base_momentum = most[k], least[k]
   end
 end
@@ -220,7 +213,7 @@ function OneCycleLR:get_lr()
   end
   for k in ipairs(self.cycle_momentum and self.base_lrs or {}) do
     local from, to = groups[k][now.start_momentum], groups[k][now.end_momentum]
-    set_momentum(self, groups[k], anneal(from, to, part))
+    set_momentum(groups[k], anneal(from, to, part))
   end
   return rates
 end

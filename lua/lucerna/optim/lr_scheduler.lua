@@ -417,14 +417,17 @@ function Plateau:step(metrics, epoch)
   local best, bad, cooldown = self.best, self.num_bad_epochs + 1, self.cooldown_counter
   if self:is_better(value, best) then best, bad = value, 0 end
   if cooldown > 0 then cooldown, bad = cooldown - 1, 0 end
-  if bad > self.patience then
+  local reduces = bad > self.patience
+  local _ <close> = reduces and
+    unless_done(self, "last_epoch", "best", "num_bad_epochs", "cooldown_counter")
+  if reduces then
     self:_reduce_lr()
     bad, cooldown = 0, self.cooldown
   else
     self._last_lr = current(self.optimizer)
   end
-  self.last_epoch, self.best = epoch or self.last_epoch + 1, best -- nothing fails any more
-  self.num_bad_epochs, self.cooldown_counter = bad, cooldown
+  core._optimizer_fields({last_epoch = epoch or self.last_epoch + 1, best = best,
+    num_bad_epochs = bad, cooldown_counter = cooldown}, copy, self) -- all at once
 end
 
 -- ---- schedulers of schedulers ----
@@ -483,28 +486,8 @@ function ChainedScheduler:__init(...)
   self._last_lr = current(self.optimizer)
 end
 
-local UNDO = {__close = function(undo, problem)
-  if problem == nil then return end
-  local self, states, before = undo[1], undo[2], undo[3]
-  for k, part in ipairs(self._schedulers) do part:load_state_dict(states[k]) end
-  for k, group in ipairs(self.optimizer.param_groups) do
-    scheduler.set_rate(group, before[k].lr)
-    group.momentum, group.betas = before[k].momentum, before[k].betas
-  end
-end}
-
--- If it is closed by an error, the parts and what they change in groups are as they were before.
-local function unless_scheduled(self)
-  local states, before = {nil}, {nil}
-  for k, part in ipairs(self._schedulers) do states[k] = part:state_dict() end
-  for k, group in ipairs(self.optimizer.param_groups) do
-    before[k] = {lr = scheduler.rate(group), momentum = group.momentum, betas = copy(group.betas)}
-  end
-  return setmetatable({self, states, before}, UNDO)
-end
-
 function ChainedScheduler:step()
-  local _ <close> = unless_scheduled(self)
+  local _ <close> = unless_done(self, nil, nil, nil, nil, self._schedulers)
   for _, part in ipairs(self._schedulers) do part:step() end
   self._last_lr = current(self.optimizer)
 end
@@ -543,14 +526,23 @@ function SequentialLR:__init(...)
   self._last_lr = self._schedulers[1]:get_last_lr()
 end
 
+-- An error after the part's step, which makes a new list of rates, does not undo it.
+local FOLLOW = {__close = function(follow, problem)
+  if problem == nil then return end
+  local self, part, rates, epoch = table.unpack(follow)
+  if part._last_lr == rates then self.last_epoch = epoch else self._last_lr = part._last_lr end
+end}
+
 function SequentialLR:step()
   local epoch, passed = self.last_epoch + 1, 0
   for _, milestone in ipairs(self._milestones) do
     if milestone <= epoch then passed = passed + 1 end
   end
   local part = self._schedulers[passed + 1]
+  local _ <close> = setmetatable({self, part, part._last_lr, self.last_epoch}, FOLLOW)
+  self.last_epoch = epoch
   if self._milestones[passed] == epoch then part:step(0) else part:step() end
-  self.last_epoch, self._last_lr = epoch, part._last_lr
+  self._last_lr = part._last_lr
 end
 
 return lr_scheduler

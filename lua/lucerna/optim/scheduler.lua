@@ -114,17 +114,49 @@ function scheduler.write(self, rates)
   self._last_lr = last
 end
 
+local function momentum_of(group) return group.betas and group.betas[1] or group.momentum end
+
+--- Sets a group's momentum; of betas, the first counts.
+function scheduler.set_momentum(group, momentum)
+  if group.betas then
+    group.betas[1] = momentum
+  else
+    group.momentum = momentum
+  end
+end
+
+local FIELDS, RATES = 3, 11 -- where a scheduler's fields stand in what an error would undo, and rates
+
 local UNDO = {__close = function(undo, problem)
   if problem == nil then return end
   local self = undo[1]
-  for k = 2, 6, 2 do
+  self._last_lr = undo[2]
+  for k = FIELDS, RATES - 1, 2 do
     if undo[k] then self[undo[k]] = undo[k + 1] end
   end
+  for k, group in ipairs(self.optimizer.param_groups) do
+    scheduler.set_rate(group, undo[RATES + k - 1])
+    if undo.momentums then scheduler.set_momentum(group, undo.momentums[k]) end
+  end
+  for part, state in pairs(undo.states or {}) do part:load_state_dict(state) end
 end}
 
--- If it is closed by an error, these fields (the third is optional) are as they were before.
-function scheduler.unless_done(self, a, b, c)
-  return setmetatable({self, a, self[a], b, self[b], c, c and self[c]}, UNDO)
+-- If it is closed by an error, these fields (the last two are optional), the groups' rates, for
+-- schedulers that move it their momentum, and parts of a scheduler are as they were before.
+function scheduler.unless_done(self, a, b, c, d, parts)
+  local groups = self.optimizer.param_groups
+  local undo = {self, self._last_lr, a, a and self[a], b, b and self[b], c, c and self[c], d,
+    d and self[d], nil, momentums = nil, states = nil}
+  for k = 1, #groups do undo[RATES + k - 1] = rate_of(groups[k]) end
+  if parts or self.cycle_momentum then
+    undo.momentums = {nil}
+    for k, group in ipairs(groups) do undo.momentums[k] = momentum_of(group) end
+  end
+  if parts then
+    undo.states = {nil}
+    for _, part in ipairs(parts) do undo.states[part] = part:state_dict() end
+  end
+  return setmetatable(undo, UNDO)
 end
 
 --- Advances one epoch and sets the groups' learning rates. step(epoch) goes to an epoch, by the
