@@ -431,6 +431,11 @@ describe("trap, shorter:", function()
     agree({0.9, 0.9, 0.95}, path)
   end)
 
+  it("Rprop takes no step where the gradient is NaN, which has no sign", function()
+    local path = stepped(function(p) return optim.Rprop(p, {lr = 0.1}) end, {1.0, 0 / 0, 1.0, 1.0})
+    agree({0.9, 0.9, 0.8, 0.68}, path)
+  end)
+
   it("Muon's momentum is a mean, SGD's a sum", function()
     local p = nn.Parameter(lucerna.ones(2, 2))
     local o = optim.Muon({p}, {lr = 0.1, momentum = 0.75, weight_decay = 0})
