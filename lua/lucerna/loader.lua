@@ -85,7 +85,7 @@ local function holds_options(t)
   for key in pairs(t) do
     if type(key) == "string" then return true end
   end
-  return #t == 1 and type(t[1]) == "table" and getmetatable(t[1]) ~= nil
+  return next(t) == nil or #t == 1 and type(t[1]) == "table" and getmetatable(t[1]) ~= nil
 end
 
 -- The settings of DataLoader(dataset, …, {…}) or DataLoader{dataset, …}, by name.
@@ -93,6 +93,7 @@ local function loader_options(...)
   local given = table.pack(...)
   local last, n, options = given[given.n], given.n, {}
   if n == 1 and holds_options(last) then
+    if last[1] == nil and last.dataset == nil then fail("DataLoader: missing argument 'dataset'") end
     for key, value in pairs(last) do
       if key ~= 1 then options[key] = value end
     end
@@ -113,8 +114,12 @@ local function is_items(value) return type(value) == "table" or lucerna.is_tenso
 local function is_order(value) return is_items(value) or is_callable(value) end
 
 local WANTED = {dataset = {is_items, "a data set"}, collate_fn = {is_callable, "a function"},
+  worker_init_fn = {is_callable, "a function"},
   sampler = {is_order, "positions or a function"},
   batch_sampler = {is_order, "arrays of positions or a function"}}
+for _, name in ipairs {"shuffle", "pin_memory", "drop_last", "persistent_workers", "in_order"} do
+  WANTED[name] = {function(value) return type(value) == "boolean" end, "a boolean"}
+end
 
 local function check_loader(s)
   for name, wanted in pairs(WANTED) do
@@ -144,6 +149,9 @@ local function check_loader(s)
   end
   if s.timeout ~= nil and not (type(s.timeout) == "number" and s.timeout >= 0) then
     fail("DataLoader: timeout must be a non-negative number (got %s)", s.timeout)
+  end
+  if s.prefetch_factor ~= nil and not is_integer(s.prefetch_factor, 0) then
+    fail("DataLoader: prefetch_factor must be a non-negative integer (got %s)", s.prefetch_factor)
   end
   for _, name in ipairs {"prefetch_factor", "persistent_workers"} do
     if s[name] and (s.num_workers or 0) == 0 then

@@ -388,6 +388,15 @@ describe("DataLoader", function()
     refuses("prefetch_factor needs num_workers > 0", numbers(3), {prefetch_factor = 2})
     refuses("persistent_workers needs num_workers > 0", numbers(3), {persistent_workers = true})
     refuses("missing argument 'dataset'$")
+    refuses("missing argument 'dataset'$", {})
+    refuses("missing argument 'dataset'$", {batch_size = 2})
+    for _, name in ipairs {"shuffle", "pin_memory", "drop_last", "persistent_workers", "in_order"} do
+      refuses(name .. ": expected a boolean %(got number%)$", numbers(3), {[name] = 1})
+    end
+    refuses("worker_init_fn: expected a function %(got string%)$", numbers(3),
+      {worker_init_fn = "x"})
+    refuses("prefetch_factor must be a non%-negative integer %(got %-1%)$", numbers(3),
+      {num_workers = 2, prefetch_factor = -1})
     parity.refused("has no length",
       function() return #data.DataLoader {numbers(1), batch_sampler = print} end)
     parity.refused("use it as `for", function() data.DataLoader {numbers(1)} (nil, 5) end)
