@@ -316,6 +316,28 @@ describe("distributions", function()
     assert.same({4, 2}, c:log_prob(c:sample()).shape)
   end)
 
+  it("expand what has been computed", function()
+    local d = D.LowRankMultivariateNormal(lucerna.zeros(2), lucerna.ones(2, 1), lucerna.ones(2))
+    local variance = d.variance
+    for _, name in ipairs {"covariance_matrix", "precision_matrix", "scale_tril"} do
+      assert.same({2, 2}, d[name].shape)
+      assert.same({3, 2, 2}, d:expand(3)[name].shape)
+    end
+    assert.same({{2, 2}, {2, 2}, {2, 2}}, d:expand(3).variance:tolist())
+    assert.same({2}, variance.shape)
+  end)
+
+  it("of the gamma family know their distribution function", function()
+    local values = lucerna.tensor({0, 0.5, 9}, {dtype = lucerna.float64})
+    local function near(expected, d)
+      for k, p in ipairs(d:cdf(values):tolist()) do assert.is_near(expected[k], p, 1e-12) end
+    end
+    near({0, 0.026499021160743912, 0.9389005190396673}, D.Gamma(2, 0.5))
+    near({0, 0.22119921692859512, 0.9888910034617577}, D.Chi2(2))
+    local inverse = D.InverseGamma(lucerna.tensor {2.0}, lucerna.tensor {0.5})
+    assert.is_near(0.7357588823428847, inverse:cdf(lucerna.tensor {0.5}):item(), 1e-6)
+  end)
+
   it("enumerate their support", function()
     assert.same({{1, 1}, {2, 2}, {3, 3}},
       D.Categorical(lucerna.ones(2, 3)):enumerate_support():tolist())

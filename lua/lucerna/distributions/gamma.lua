@@ -40,6 +40,8 @@ function Gamma:_log_prob(value)
     - alpha:lgamma()
 end
 
+function Gamma:_cdf(value) return lucerna.igamma(self.concentration, self.rate * value) end
+
 function Gamma:entropy()
   local alpha = self.concentration
   return alpha - self.rate:log() + alpha:lgamma() + (1 - alpha) * alpha:digamma()

@@ -63,6 +63,13 @@ function LowRank:__init(...)
   self._capacitance = lucerna.linalg.cholesky(plus_identity(self._wt_dinv:matmul(factor)))
 end
 
+local LAZY = {"variance", "scale_tril", "covariance_matrix", "precision_matrix"}
+
+function LowRank:_expand(shape)
+  base.Distribution._expand(self, shape)
+  for _, name in ipairs(LAZY) do self[name] = nil end -- what was computed has the other shape
+end
+
 lazily(LowRank, "variance", 1, function(self) return (self._w ^ 2):sum(-1) + self._d end)
 
 lazily(LowRank, "scale_tril", 2, function(self) -- of a matrix whose eigenvalues are at least 1
