@@ -393,7 +393,7 @@ function parametrize.register_parametrization(...)
   check.string(who, "tensor_name", name)
   check.module(who, "parametrization", parametrization)
   parametrize._register(module, name, parametrization, unsafe)
-  return module
+  return module -- no tail call: messages name the function that was called
 end
 
 -- The tensor to be left in place of the parametrized one, and the value it is to have, or nil.
