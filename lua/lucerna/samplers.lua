@@ -6,6 +6,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check_integer = require("lucerna.check").integer
 local is_callable = require "lucerna.callable"
 local plain = require "lucerna.plain"
 
@@ -184,6 +185,53 @@ function WeightedRandomSampler:positions()
   check_self(self, "WeightedRandomSampler", "positions", "weights")
   return lucerna.multinomial(self.weights, self.num_samples, self.replacement,
     {generator = self.generator})
+end
+
+--- What one of several processes takes of a data set: DistributedSampler(dataset, num_replicas,
+-- rank, {shuffle = true, seed = 0, drop_last = false}), rank from 0. All take as many: the first
+-- positions come again, or with drop_last the last ones stay away. sampler:set_epoch(n) before each
+-- epoch gives another order, the same in all processes.
+samplers.DistributedSampler = samplers.Sampler "DistributedSampler"
+local DistributedSampler = samplers.DistributedSampler
+
+function DistributedSampler:__init(...)
+  local who, shuffle, drop_last = "DistributedSampler", nil, nil
+  self.dataset, self.num_replicas, self.rank, shuffle, self.seed, drop_last = arguments(who,
+    {"dataset", "num_replicas", "rank", "shuffle", "seed", "drop_last"}, ...)
+  check_items(who, "dataset", self.dataset)
+  check_count(who, "num_replicas", self.num_replicas)
+  if math.type(self.rank) ~= "integer" or self.rank < 0 or self.rank >= self.num_replicas then
+    fail("%s: Invalid rank %s, rank should be in the interval [0, %d]", who, self.rank,
+      self.num_replicas - 1)
+  end
+  self.shuffle, self.drop_last = shuffle == nil or shuffle, drop_last or false
+  check_boolean(who, "shuffle", self.shuffle)
+  check_boolean(who, "drop_last", self.drop_last)
+  self.seed, self.epoch = check_integer(who, "seed", self.seed or 0), 0
+end
+
+function DistributedSampler:length()
+  check_self(self, "DistributedSampler", "length", "dataset")
+  local n, of = #self.dataset, self.num_replicas
+  return self.drop_last and n // of or (n + of - 1) // of
+end
+
+--- Goes to an epoch, which is added to the seed.
+function DistributedSampler:set_epoch(epoch)
+  check_self(self, "DistributedSampler", "set_epoch", "dataset")
+  self.epoch = check_integer("set_epoch", "epoch", epoch)
+end
+
+function DistributedSampler:positions()
+  check_self(self, "DistributedSampler", "positions", "dataset")
+  local n, count, of = #self.dataset, #self, self.num_replicas
+  local order = lucerna.arange(1, n + 1)
+  if self.shuffle then
+    local generator = lucerna.Generator():manual_seed(self.seed + self.epoch)
+    order = lucerna.randperm(n, {generator = generator})
+  end
+  local mine = lucerna.arange(self.rank, self.rank + count * of, of)
+  return order:index_select(1, mine % math.max(n, 1) + 1)
 end
 
 -- ---- several positions at once ----

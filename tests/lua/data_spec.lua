@@ -508,6 +508,35 @@ describe("samplers", function()
     assert.equal(55, sum)
   end)
 
+  it("of several processes take turns, as PyTorch's", function()
+    local function all(n, replicas, options, epoch)
+      local got = {}
+      for rank = 0, replicas - 1 do
+        local sampler = data.DistributedSampler(numbers(n), replicas, rank, options)
+        sampler:set_epoch(epoch)
+        got[rank + 1] = sampler():tolist()
+        assert.equal(#got[rank + 1], #sampler)
+      end
+      return got
+    end
+    assert.same({{1, 5}, {2, 1}, {3, 2}, {4, 3}}, all(5, 4, {shuffle = false}, 3))
+    assert.same({{1}, {1}, {1}, {1}}, all(1, 4, {seed = 1}, 0))
+    assert.same({{2, 3, 4}, {1, 7, 2}, {5, 6, 1}}, all(7, 3, {seed = 2}, 3))
+    assert.same({{3, 1}, {5, 7}, {4, 2}}, all(7, 3, {seed = 2, drop_last = true}, 0))
+    assert.same({{}, {}}, all(1, 2, {drop_last = true}, 0))
+    local sampler = data.DistributedSampler(ten, 2, 1, {shuffle = false})
+    assert.same({{2, 4}, {6, 8}, {10}}, batches_of(data.DataLoader {ten, batch_size = 2,
+      sampler = sampler}))
+    refused("DistributedSampler: Invalid rank 2, rank should be in the interval %[0, 1%]$",
+      function() data.DistributedSampler(ten, 2, 2) end)
+    refused("DistributedSampler: num_replicas should be a positive integer value, but got "
+      .. "num_replicas=nil$", function() data.DistributedSampler(ten) end)
+    refused("DistributedSampler: seed must be an integer %(got string%)$",
+      function() data.DistributedSampler(ten, 2, 0, {seed = "x"}) end)
+    refused("set_epoch: epoch must be an integer %(got nil%)$",
+      function() sampler:set_epoch() end)
+  end)
+
   it("say what they do not take", function()
     refused("RandomSampler: num_samples should be a positive integer value, but got num_samples=0$",
       function() data.RandomSampler(ten, {num_samples = 0}) end)

@@ -31,6 +31,9 @@ return { title = "Data and files",
 > assert(#data.SequentialSampler({5, 6, 7})() == 3)]=]},
 {"data.SubsetRandomSampler", [=[
 > local order = lucerna.data.SubsetRandomSampler({2, 4, 6})()    -- 6 2 4, perhaps]=]},
+{"data.DistributedSampler", [=[
+> local first = lucerna.data.DistributedSampler({5, 6, 7}, 2, 0, {shuffle = false})
+> assert(#first == 2 and first()[2]:item() == 3)    -- positions 1 and 3; the other has 2 and 1]=]},
 {"data.WeightedRandomSampler", [=[
 > local data = lucerna.data
 > local set = data.TensorDataset(lucerna.arange(4))
