@@ -93,7 +93,6 @@ local function loader_options(...)
   local given = table.pack(...)
   local last, n, options = given[given.n], given.n, {}
   if n == 1 and holds_options(last) then
-    if last[1] == nil and last.dataset == nil then fail("DataLoader: missing argument 'dataset'") end
     for key, value in pairs(last) do
       if key ~= 1 then options[key] = value end
     end

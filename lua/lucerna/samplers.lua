@@ -195,16 +195,16 @@ samplers.DistributedSampler = samplers.Sampler "DistributedSampler"
 local DistributedSampler = samplers.DistributedSampler
 
 function DistributedSampler:__init(...)
-  local who, shuffle, drop_last = "DistributedSampler", nil, nil
-  self.dataset, self.num_replicas, self.rank, shuffle, self.seed, drop_last = arguments(who,
-    {"dataset", "num_replicas", "rank", "shuffle", "seed", "drop_last"}, ...)
+  local who = "DistributedSampler"
+  self.dataset, self.num_replicas, self.rank, self.shuffle, self.seed, self.drop_last =
+    arguments(who, {"dataset", "num_replicas", "rank", "shuffle", "seed", "drop_last"}, ...)
   check_items(who, "dataset", self.dataset)
   check_count(who, "num_replicas", self.num_replicas)
   if math.type(self.rank) ~= "integer" or self.rank < 0 or self.rank >= self.num_replicas then
     fail("%s: Invalid rank %s, rank should be in the interval [0, %d]", who, self.rank,
       self.num_replicas - 1)
   end
-  self.shuffle, self.drop_last = shuffle == nil or shuffle, drop_last or false
+  self.shuffle, self.drop_last = self.shuffle == nil or self.shuffle, self.drop_last or false
   check_boolean(who, "shuffle", self.shuffle)
   check_boolean(who, "drop_last", self.drop_last)
   self.seed, self.epoch = check_integer(who, "seed", self.seed or 0), 0

@@ -390,7 +390,7 @@ describe("DataLoader", function()
     refuses("missing argument 'dataset'$")
     refuses("missing argument 'dataset'$", {})
     refuses("missing argument 'dataset'$", {batch_size = 2})
-    for _, name in ipairs {"shuffle", "pin_memory", "drop_last", "persistent_workers", "in_order"} do
+    for name in ("shuffle pin_memory drop_last persistent_workers in_order"):gmatch "%S+" do
       refuses(name .. ": expected a boolean %(got number%)$", numbers(3), {[name] = 1})
     end
     refuses("worker_init_fn: expected a function %(got string%)$", numbers(3),

@@ -492,6 +492,25 @@ describe("a scheduler", function()
       {cycle.last_epoch, o.param_groups[1].lr, o.param_groups[1].betas[1]})
   end)
 
+  it("goes on between the momenta it was told, which groups know", function()
+    local o = lucerna.optim.SGD({lucerna.ones(1, {requires_grad = true})},
+      {lr = 0.5, momentum = 0.5})
+    local cycle, group = lr_scheduler.CyclicLR(o, 0.1, 1.0, 4), o.param_groups[1]
+    cycle:step()
+    cycle:step()
+    local function is(rate, momentum)
+      assert.is_near(rate, group.lr, 1e-12)
+      assert.is_near(momentum, group.momentum, 1e-12)
+    end
+    is(0.55, 0.85)
+    assert.same({0.9, 0.8}, {group.max_momentum, group.base_momentum})
+    local resumed = lr_scheduler.CyclicLR(o, 0.1, 1.0, 4, {last_epoch = cycle.last_epoch})
+    assert.same({0.8}, resumed.base_momentums)
+    is(0.775, 0.825)
+    resumed:step()
+    is(1.0, 0.8)
+  end)
+
   it("ends its one cycle", function()
     local o = optimizer()
     local scheduler = lr_scheduler.OneCycleLR(o, 1.0, {total_steps = 2})

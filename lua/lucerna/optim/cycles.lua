@@ -23,6 +23,19 @@ local function momentum_kind(who, optimizer)
   return "momentum"
 end
 
+-- The bounds of momentum, of every group; a cycle that begins writes them into the groups.
+local function init_momentum(self, base_momentum, max_momentum, anew)
+  local who, optimizer = self.__name, self.optimizer
+  self.use_beta1 = momentum_kind(who, optimizer) == "betas"
+  local most = per_group(who, "max_momentum", optimizer, max_momentum)
+  local least = per_group(who, "base_momentum", optimizer, base_momentum)
+  for k, group in ipairs(anew and optimizer.param_groups or {}) do
+    set_momentum(group, most[k])
+    group.max_momentum, group.base_momentum = most[k], least[k]
+  end
+  return least, most
+end
+
 local SCALES = {
   triangular = {"cycle", function() return 1 end},
   triangular2 = {"cycle", function(_, x) return 1 / 2 ^ (x - 1) end},
@@ -36,18 +49,6 @@ local SCALES = {
 -- scale_fn(cycle or iteration) scales the height of cycles. Smith, arXiv:1506.01186.
 cycles.CyclicLR = class("CyclicLR", LRScheduler)
 local CyclicLR = cycles.CyclicLR
-
-function CyclicLR:_init_momentum(base_momentum, max_momentum, anew)
-  local optimizer = self.optimizer
-  self.use_beta1 = momentum_kind("CyclicLR", optimizer) == "betas"
-  local base = per_group("CyclicLR", "base_momentum", optimizer, base_momentum)
-  self.max_momentums = per_group("CyclicLR", "max_momentum", optimizer, max_momentum)
-  self.base_momentums = {}
-  for k, group in ipairs(optimizer.param_groups) do
-    if anew then set_momentum(group, base[k]) end
-    self.base_momentums[k] = self.use_beta1 and group.betas[1] or group.momentum
-  end
-end
 
 function CyclicLR:__init(...)
   local optimizer, base_lr, max_lr, up, down, mode, gamma, scale_fn, scale_mode, cycle_momentum,
@@ -75,7 +76,8 @@ function CyclicLR:__init(...)
   self.cycle_momentum = cycle_momentum ~= false
   local anew = (last_epoch or -1) == -1
   if self.cycle_momentum then
-    self:_init_momentum(base_momentum or 0.8, max_momentum or 0.9, anew)
+    self.base_momentums, self.max_momentums =
+      init_momentum(self, base_momentum or 0.8, max_momentum or 0.9, anew)
   end
   for k, group in ipairs(anew and optimizer.param_groups or {}) do
     scheduler.set_rate(group, base_lrs[k])
@@ -146,16 +148,6 @@ local function phases(total, part, three)
   return {up, down, phase(total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")}
 end
 
-function OneCycleLR:_init_momentum(base_momentum, max_momentum, anew)
-  self.use_beta1 = momentum_kind("OneCycleLR", self.optimizer) == "betas"
-  local most = per_group("OneCycleLR", "max_momentum", self.optimizer, max_momentum)
-  local least = per_group("OneCycleLR", "base_momentum", self.optimizer, base_momentum)
-  for k, group in ipairs(anew and self.optimizer.param_groups or {}) do
-    set_momentum(group, most[k])
-    group.max_momentum, group.base_momentum = most[k], least[k]
-  end
-end
-
 function OneCycleLR:__init(...)
   local optimizer, max_lr, total_steps, epochs, steps_per_epoch, pct_start, strategy,
     cycle_momentum, base_momentum, max_momentum, div_factor, final_div_factor, three_phase,
@@ -180,7 +172,7 @@ function OneCycleLR:__init(...)
   local anew = (last_epoch or -1) == -1
   self.cycle_momentum = cycle_momentum ~= false
   if self.cycle_momentum then
-    self:_init_momentum(base_momentum or 0.85, max_momentum or 0.95, anew)
+    init_momentum(self, base_momentum or 0.85, max_momentum or 0.95, anew)
   end
   for k, group in ipairs(anew and optimizer.param_groups or {}) do
     group.initial_lr, group.max_lr = max_lrs[k] / div_factor, max_lrs[k]

@@ -125,7 +125,7 @@ function scheduler.set_momentum(group, momentum)
   end
 end
 
-local FIELDS, RATES = 3, 11 -- where a scheduler's fields stand in what an error would undo, and rates
+local FIELDS, RATES = 3, 11 -- where fields and rates stand in what an error would undo
 
 local UNDO = {__close = function(undo, problem)
   if problem == nil then return end
