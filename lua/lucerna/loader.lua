@@ -74,6 +74,8 @@ end
 
 local DataLoader = {__name = "DataLoader"}
 
+local SETTINGS = {} -- the key under which a loader has what it was made with
+
 -- PyTorch's options, in its order.
 local names = {"dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers",
   "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn", "multiprocessing_context",
@@ -171,11 +173,12 @@ function loader.DataLoader(...)
   local settings = loader_options(...)
   check_loader(settings)
   if not settings.one_by_one then settings.batch_size = settings.batch_size or 1 end
-  for _, name in ipairs {"one_by_one", "collate_fn", "drop_last"} do -- without a call of __index
+  for _, name in ipairs {"drop_last", "pin_memory", "persistent_workers"} do
     settings[name] = settings[name] or false
   end
+  settings.num_workers, settings.timeout = settings.num_workers or 0, settings.timeout or 0
   settings.passes = setmetatable({}, {__mode = "k"}) -- first field of a batch -> its pass
-  return setmetatable(settings, DataLoader)
+  return setmetatable({[SETTINGS] = settings}, DataLoader)
 end
 
 local function draw_seed(generator)
@@ -334,30 +337,43 @@ local function refuse() fail("DataLoader: use it as `for x, y in loader do`") en
 
 -- pairs and ipairs would find settings and nothing.
 DataLoader.__pairs = refuse
-function DataLoader:__index(key) -- luacheck: no self
+function DataLoader:__index(key)
   if math.type(key) == "integer" then refuse() end
+  return self[SETTINGS][key]
+end
+
+local FIXED = {dataset = true, batch_size = true, shuffle = true, sampler = true,
+  batch_sampler = true, drop_last = true, persistent_workers = true}
+
+function DataLoader:__newindex(key, value)
+  if FIXED[key] then
+    fail("DataLoader: %s attribute should not be set after DataLoader is initialized", key)
+  end
+  self[SETTINGS][key] = value
 end
 
 -- The generic for: the loader is the iterator function, the batch's first field its control value.
 -- Each running loop has a pass of its own, so loops over one loader may nest.
 function DataLoader:__call(_, previous)
-  local pass = previous == nil and begin(self) or self.passes[previous]
+  local s = self[SETTINGS]
+  local pass = previous == nil and begin(s) or s.passes[previous]
   if not pass then refuse() end
-  if previous ~= nil then self.passes[previous] = nil end
-  local batch = following(self, pass)
+  if previous ~= nil then s.passes[previous] = nil end
+  local batch = following(s, pass)
   if not batch then return nil end
-  if batch[1] ~= nil then self.passes[batch[1]] = pass end
+  if batch[1] ~= nil then s.passes[batch[1]] = pass end
   return table.unpack(batch, 1, batch.n)
 end
 
 function DataLoader:__len()
-  if self.batch_sampler then
-    if type(self.batch_sampler) ~= "function" then return #self.batch_sampler end
+  local s = self[SETTINGS]
+  if s.batch_sampler then
+    if type(s.batch_sampler) ~= "function" then return #s.batch_sampler end
     fail("DataLoader: a batch_sampler function has no length")
   end
-  local sampler = type(self.sampler) ~= "function" and self.sampler
-  local n, size = #(sampler or self.dataset), self.batch_size or 1
-  return self.drop_last and n // size or (n + size - 1) // size
+  local sampler = type(s.sampler) ~= "function" and s.sampler
+  local n, size = #(sampler or s.dataset), s.batch_size or 1
+  return s.drop_last and n // size or (n + size - 1) // size
 end
 
 return loader

@@ -402,6 +402,22 @@ describe("DataLoader", function()
     parity.refused("use it as `for", function() data.DataLoader {numbers(1)} (nil, 5) end)
   end)
 
+  it("knows what it was made with, which stays", function()
+    local ten = numbers(10)
+    local loader = data.DataLoader {ten, batch_size = 4}
+    assert.same({ten, 4, false, 0, false, 0, false}, {loader.dataset, loader.batch_size,
+      loader.drop_last, loader.num_workers, loader.pin_memory, loader.timeout,
+      loader.persistent_workers})
+    assert.is_nil(loader.nothing)
+    local fixed = "dataset batch_size shuffle sampler batch_sampler drop_last persistent_workers"
+    for name in fixed:gmatch "%S+" do
+      refused("DataLoader: " .. name .. " attribute should not be set after DataLoader is "
+        .. "initialized$", function() loader[name] = 3 end)
+    end
+    loader.collate_fn = function(items) return #items end
+    assert.equal(4, loader())
+  end)
+
   it("is not walked by pairs or ipairs, which would find its settings and nothing", function()
     for _, walk in ipairs {pairs, ipairs} do
       refused("DataLoader: use it as `for x, y in loader do`$", function()
