@@ -202,6 +202,18 @@ describe("distributions", function()
       {scales = 1})
   end)
 
+  it("take no infinity for a count", function()
+    local values = lucerna.tensor {-1, 0, 0.5, 2, 1 / 0, 0 / 0}
+    local c = D.constraints
+    assert.same({false, true, false, true, false, false},
+      c.nonnegative_integer:check(values):tolist())
+    assert.same({false, false, false, true, false, false},
+      c.positive_integer:check(values):tolist())
+    refused("log_prob: Expected value argument", function()
+      D.Poisson(1.0):log_prob(lucerna.tensor(1 / 0))
+    end)
+  end)
+
   it("refuse values outside their support or of other shapes", function()
     local d = D.Categorical {probs = lucerna.ones(2, 3)}
     refused("to be within the support (IntegerInterval(lower_bound=1, upper_bound=3)) of the "

@@ -36,7 +36,7 @@ end
 
 local function both(a, b) return a:logical_and(b) end
 
-local function whole(value) return value:floor():eq(value) end
+local function whole(value) return (value % 1):eq(0) end
 
 local LOWER, UPPER = {"lower_bound"}, {"upper_bound"}
 local BOTH = {"lower_bound", "upper_bound"}
