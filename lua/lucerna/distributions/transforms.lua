@@ -39,6 +39,17 @@ function Transform:_cache(size)
   self._cache_size = size or 0
 end
 
+--- t:with_cache(cache_size = 1): the same transform that keeps its last value, or (0) none.
+function Transform:with_cache(cache_size)
+  if cache_size == nil then cache_size = 1 end
+  if cache_size == self._cache_size then return self end
+  local copy = setmetatable({}, getmetatable(self))
+  for key, value in pairs(self) do copy[key] = value end
+  copy._x, copy._y, copy.inv = nil, nil, nil
+  copy:_cache(cache_size)
+  return copy
+end
+
 function Transform.__call(self, x)
   tools.tensor(self.__name, "x", x)
   if self._cache_size == 0 then return self:_call(x) end
@@ -98,6 +109,7 @@ end
 function Inverse.__eq(a, b) return getmetatable(a) == getmetatable(b) and a.inv == b.inv end
 function Inverse:__tostring() return ("_InverseTransform(%s)"):format(self.inv) end
 function Inverse:_inv_call(y) return self.inv(y) end
+function Inverse:with_cache(cache_size) return self.inv:with_cache(cache_size).inv end
 function Inverse:log_abs_det_jacobian(x, y) return -self.inv:log_abs_det_jacobian(y, x) end
 function Inverse:forward_shape(shape) return self.inv:inverse_shape(shape) end
 function Inverse:inverse_shape(shape) return self.inv:forward_shape(shape) end
@@ -463,12 +475,12 @@ function Independent:__tostring()
     self.reinterpreted_batch_ndims)
 end
 
---- ComposeTransform(parts): one transform after another.
+--- ComposeTransform(parts, cache_size): one transform after another.
 transforms.ComposeTransform = transforms.class "ComposeTransform"
 local Compose = transforms.ComposeTransform
 
 function Compose:__init(...)
-  local parts = arguments("ComposeTransform", {"parts"}, ...)
+  local parts, cache_size = arguments("ComposeTransform", {"parts", "cache_size"}, ...)
   if type(parts) ~= "table" then
     fail("ComposeTransform: parts must be a list of Transforms (got %s)", type(parts))
   end
@@ -477,7 +489,16 @@ function Compose:__init(...)
       fail("ComposeTransform: parts[%d] must be a Transform (got %s)", i, type(part))
     end
   end
+  self:_cache(cache_size)
   self.parts = parts
+  if self._cache_size == 0 then return end
+  self.parts = {}
+  for i, part in ipairs(parts) do self.parts[i] = part:with_cache(cache_size) end
+end
+
+function Compose:with_cache(cache_size)
+  if cache_size == nil then cache_size = 1 end
+  return cache_size == self._cache_size and self or Compose(self.parts, cache_size)
 end
 
 -- The constraint at one end, of as many dimensions as any part asks for.
