@@ -109,6 +109,8 @@ void luc_l_open_random(lua_State *L, luc_l_state *st) {
   luc_l_make_meta(L, st, LUC_L_GENERATOR_META, "Generator");
   luc_l_get(L, st, LUC_L_CORE);
   lua_getfield(L, -1, "_generator");
+  lua_pushliteral(L, "cpu");
+  lua_setfield(L, -2, "device");
   lua_setfield(L, -3, "__index");
   push_generator(L, st)->generator = &st->ctx->rng;
   lua_setfield(L, -2, "default_generator");

@@ -492,6 +492,18 @@ describe("a scheduler", function()
       {cycle.last_epoch, o.param_groups[1].lr, o.param_groups[1].betas[1]})
   end)
 
+  it("waits in its cooldown, and says so", function()
+    local plateau = lr_scheduler.ReduceLROnPlateau(optimizer(), {patience = 0, cooldown = 2,
+      mode = "max"})
+    assert.equal(-math.huge, plateau:state_dict().mode_worse)
+    local waits = {}
+    for k, metric in ipairs {1, 1, 1, 1, 1} do
+      plateau:step(metric)
+      waits[k] = plateau.in_cooldown
+    end
+    assert.same({false, true, true, false, true}, waits)
+  end)
+
   it("goes on between the momenta it was told, which groups know", function()
     local o = lucerna.optim.SGD({lucerna.ones(1, {requires_grad = true})},
       {lr = 0.5, momentum = 0.5})

@@ -107,6 +107,10 @@ describe("nn.utils.rnn", function()
       message(rnn.pack_padded_sequence, x(2, 1), lucerna.ones(1, 1):long()))
     assert.matches("same sizes after the first dimension %(got %[2, 3%] and %[2, 2%]%)",
       message(rnn.pad_sequence, { x(2, 3), x(2, 2) }))
+    local packed = rnn.pack_sequence { x(2) }
+    assert.is_false(packed:is_pinned())
+    assert.matches("pin_memory: Cannot access accelerator device when none is available",
+      message(packed.pin_memory, packed))
   end)
 end)
 

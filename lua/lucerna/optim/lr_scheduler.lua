@@ -334,7 +334,7 @@ end
 -- threshold = 1e-4, threshold_mode = "rel" ("abs"), cooldown = 0, min_lr = 0, eps = 1e-8):
 -- step(metric) multiplies the rate by factor when the metric has not improved by more than
 -- threshold for more than patience steps. NaN is no improvement; changes of eps or less are left
--- out.
+-- out. in_cooldown: does it wait after a change?
 lr_scheduler.ReduceLROnPlateau = class("ReduceLROnPlateau", LRScheduler)
 local Plateau = lr_scheduler.ReduceLROnPlateau
 
@@ -370,8 +370,14 @@ function Plateau:__init(...)
   self:_reset()
 end
 
+function Plateau.__index(self, key)
+  if key == "in_cooldown" then return self.cooldown_counter > 0 end
+  return Plateau[key]
+end
+
 function Plateau:_reset()
-  self.best = self.mode == "min" and math.huge or -math.huge
+  self.mode_worse = self.mode == "min" and math.huge or -math.huge
+  self.best = self.mode_worse
   self.cooldown_counter, self.num_bad_epochs = 0, 0
 end
 

@@ -39,7 +39,14 @@ end
 
 function methods:cpu() return self:to("cpu") end
 function methods:cuda() return self:to("cuda") end
-function methods:is_pinned() return false end
+function methods:is_pinned() return self.data:is_pinned() end
+
+--- pin_memory(): its tensors in memory that a device reads directly, where there is one.
+function methods:pin_memory()
+  local sorted, unsorted = self.sorted_indices, self.unsorted_indices
+  return rnn.PackedSequence(self.data:pin_memory(), self.batch_sizes,
+    sorted and sorted:pin_memory(), unsorted and unsorted:pin_memory())
+end
 
 for name, dtype in pairs {
   double = "float64", float = "float32", half = "float16", long = "int64", int = "int32",
