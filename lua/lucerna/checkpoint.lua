@@ -56,7 +56,8 @@ end
 -- keys dicts, state dicts OrderedDicts with their _metadata; what is shared stays shared. Of a
 -- module or optimizer, save the state_dict(). f is a path (the old file stays until the new one is
 -- complete), a function that gets the bytes piece by piece or an object with a method write.
-function checkpoint.save(object, f)
+function checkpoint.save(object, f, ...)
+  if select("#", ...) > 0 then arguments("save", {"object", "f"}, true, f, ...) end
   core._save(object, files.target("save", "path", f), function(value)
     if not ordered.is(value) then refuse(object, value) end
     return entries(value)
@@ -93,10 +94,11 @@ end
 -- letters tell from a path; load{bytes = text} takes any text for bytes and never for a path. Dicts
 -- and lists become tables, OrderedDicts ordered maps as state_dict() gives; None is absent. only:
 -- the keys of the outermost dict to load; the data of others are not read. max_bytes: a limit for
--- what is made. weights_only is accepted: nothing in a file is executed either way.
+-- what is made. weights_only and mmap are accepted: nothing in a file is executed either way, and
+-- what is loaded is read; mmap = true asks for a path.
 function checkpoint.load(...)
-  local f, map_location, only, max_bytes, bytes, weights_only =
-    arguments("load", {"f", "map_location", "only", "max_bytes", "bytes", "weights_only"}, ...)
+  local f, map_location, only, max_bytes, bytes, weights_only, mmap = arguments("load",
+    {"f", "map_location", "only", "max_bytes", "bytes", "weights_only", "mmap"}, ...)
   check_location(map_location)
   if weights_only ~= nil and type(weights_only) ~= "boolean" then
     fail("load: weights_only: expected a boolean (got %s)", core.nn.kind_name(weights_only))
@@ -104,8 +106,12 @@ function checkpoint.load(...)
   if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
     fail("load: max_bytes: expected a positive integer (got %s)", max_bytes)
   end
+  if mmap ~= nil and type(mmap) ~= "boolean" then
+    fail("load: mmap: expected a boolean (got %s)", core.nn.kind_name(mmap))
+  end
   local told = type(f) == "string" and (f:find("^PK\3\4") or f:find("^\x80[\2-\5]"))
   if told then f, bytes = nil, f end
+  if mmap and type(f) ~= "string" then fail("load: f must be a path to use the mmap argument") end
   local path
   path, bytes = files.source("load", "path", f, bytes, max_bytes)
   local wanted = set_of(only)

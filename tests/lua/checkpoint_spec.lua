@@ -165,6 +165,14 @@ describe("a file of torch.save", function()
       message(lucerna.load, recorded "protocol2", {weights_only = 1}))
   end)
 
+  it("takes mmap with a path, which changes nothing", function()
+    check_tensors(lucerna.load(recorded "protocol2", {mmap = true}))
+    assert.matches("load: mmap: expected a boolean %(got number%)",
+      message(lucerna.load, recorded "protocol2", {mmap = 1}))
+    assert.matches("load: f must be a path to use the mmap argument",
+      message(lucerna.load, {bytes = "PK", mmap = true}))
+  end)
+
   it("takes PyTorch's map_location, of which there is the CPU", function()
     for _, location in ipairs {"cpu", {["cuda:0"] = "cpu"}} do
       check_tensors(lucerna.load(recorded "protocol2", {map_location = location}))
@@ -288,6 +296,13 @@ describe("save", function()
 end)
 
 describe("load", function()
+  it("has no other arguments", function()
+    assert.matches("save: unknown argument 'pickle_protocol'",
+      message(lucerna.save, {1}, files.temporary(), {pickle_protocol = 4}))
+    assert.matches("save: expected at most 2 arguments %(got 3%)",
+      message(lucerna.save, {1}, files.temporary(), 4))
+  end)
+
   it("says what is wrong with a path", function()
     assert.matches("load: cannot open '/nowhere/x': No such file",
       message(lucerna.load, "/nowhere/x"))
