@@ -459,6 +459,10 @@ describe("samplers", function()
     subset = function() return data.SubsetRandomSampler {8, 2, 5, 3} end,
     subset_own = function() return data.SubsetRandomSampler({8, 2, 5, 3}, own()) end,
     weighted = function() return data.WeightedRandomSampler(weights, 8) end,
+    second = function() return data.DistributedSampler(ten, 3, 1, {seed = 2}) end,
+    second_dropped = function()
+      return data.DistributedSampler(ten, 3, 1, {shuffle = false, drop_last = true})
+    end,
     weighted_own = function()
       return data.WeightedRandomSampler(lucerna.tensor(weights), 4, false, own())
     end,

@@ -446,11 +446,11 @@ describe("a scheduler", function()
       return lr_scheduler.SequentialLR(o, parts, {2})
     end,
   }
-  for kind, make in pairs(INTERRUPTED) do
+  for kind, create in pairs(INTERRUPTED) do
     it("is made whole or not at all when it is interrupted: " .. kind, function()
       local function run(hook) -- all that two steps leave; the second may be interrupted
         local o, groups = optimizer "Adam", {}
-        local scheduler = make(o)
+        local scheduler = create(o)
         scheduler:step(1.0)
         local ended = hook and pcall(function()
           debug.sethook(hook, "", 1)

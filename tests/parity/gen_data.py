@@ -3,8 +3,9 @@ tests/parity/data/data.lua. Each case is what two epochs after manual_seed(7) ga
 import os
 
 import torch
-from torch.utils.data import (BatchSampler, DataLoader, RandomSampler, SequentialSampler,
-                              SubsetRandomSampler, WeightedRandomSampler, random_split)
+from torch.utils.data import (BatchSampler, DataLoader, DistributedSampler, RandomSampler,
+                              SequentialSampler, SubsetRandomSampler, WeightedRandomSampler,
+                              random_split)
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "data.lua")
 
@@ -40,6 +41,8 @@ SAMPLERS = {
     "subset": lambda: SubsetRandomSampler([7, 1, 4, 2]),
     "subset_own": lambda: SubsetRandomSampler([7, 1, 4, 2], generator=own()),
     "weighted": lambda: WeightedRandomSampler(WEIGHTS, 8),
+    "second": lambda: DistributedSampler(TEN, 3, 1, seed=2),
+    "second_dropped": lambda: DistributedSampler(TEN, 3, 1, shuffle=False, drop_last=True),
     "weighted_own": lambda: WeightedRandomSampler(WEIGHTS, 4, replacement=False, generator=own()),
 }
 

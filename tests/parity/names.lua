@@ -176,13 +176,13 @@ return {
   {title = "torch.utils.data", place = "data", files = {"^data$"},
    cases = {DataLoader = "shuffled", random_split = "split", Subset = "split",
      SequentialSampler = "samplers", RandomSampler = "samplers", SubsetRandomSampler = "samplers",
-     WeightedRandomSampler = "samplers", BatchSampler = "samplers"},
+     WeightedRandomSampler = "samplers", BatchSampler = "samplers",
+     DistributedSampler = "samplers"},
    unrecorded = {Dataset = "a class to derive from", IterableDataset = "the same",
      Sampler = "the same", TensorDataset = "its rows", ConcatDataset = "its items",
      ChainDataset = "the same", StackDataset = "the same, and newer than what records",
      default_collate = "stack, and tensors of numbers"},
    absent = {default_convert = "tensors and numbers are what they are",
-     DistributedSampler = "there is one process",
      get_worker_info = "batches are made by no workers"},
    names = [[
      Dataset IterableDataset TensorDataset ConcatDataset ChainDataset StackDataset Subset DataLoader
