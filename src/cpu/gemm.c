@@ -27,7 +27,7 @@ typedef struct job {
   int64_t rows, columns;         /* of one piece */
   int64_t row_cuts, column_cuts; /* pieces of one product */
   int64_t piece;                 /* multiplications that are worth one */
-  size_t size;                   /* of an element */
+  size_t size;                   /* of an element; sums and bias of halves are floats */
 } job;
 
 #if LUC_ISA_TILES
@@ -35,18 +35,32 @@ typedef struct job {
  * few rows are all that is packed. */
 static bool suits_tiles(const luc_gemm *g) {
   enum { LEAST_PAIRS = 1 << 13, LEAST_IN_ALL = 1 << 15 };
-  const int64_t side = g->a_col == 1 && g->b_row == 1 ? 4 : 8, work = g->m * g->n * g->k;
-  if (g->m < side || g->n < side || g->k < LUC_LEAST_PAIRS || work < LEAST_PAIRS) return false;
+  const int64_t side = g->a_col == 1 && g->b_row == 1 ? 4 : 8;
+  const int64_t pairs = g->pairs ? g->k : g->k / 2, work = g->m * g->n * pairs;
+  if (g->m < side || g->n < side || pairs < LUC_LEAST_PAIRS || work < LEAST_PAIRS) return false;
   return work >= LEAST_IN_ALL || g->batch * work >= LEAST_IN_ALL;
 }
 #endif
 
 const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, const luc_gemm *g) {
+#if LUC_ISA_TILES
+  if (g->dtype == LUC_BFLOAT16) return &luc__gemm_tiles;
+#endif
   if (!g->pairs) return &luc__kernels(ctx)->gemm[g->dtype];
 #if LUC_ISA_TILES
   if (suits_tiles(g) && luc__kernels_have_tiles(ctx)) return &luc__gemm_tiles;
 #endif
   return luc__kernels(ctx)->gemm_pairs;
+}
+
+bool luc__gemm_takes_halves(luc_context *ctx, const luc_gemm *g) {
+#if LUC_ISA_TILES
+  const bool lie = (g->a_col == 1 || g->a_row == 1) && (g->b_col == 1 || g->b_row == 1);
+  return lie && g->k <= 4 * LUC_GEMM_KC && suits_tiles(g) && luc__kernels_have_tiles(ctx);
+#else
+  (void)ctx, (void)g;
+  return false;
+#endif
 }
 
 bool luc__gemm_has_pairs(luc_context *ctx) {
@@ -116,7 +130,7 @@ static void choose_cuts(job *j) {
   j->column_cuts = luc__cuts(g->n, j->columns);
   if (j->column_cuts > 3 && j->row_cuts * j->column_cuts >= 8) return;
   j->rows = luc__whole(luc__cuts(g->m, j->row_cuts), 8);
-  j->columns = luc__whole(luc__cuts(g->n, j->column_cuts), 16);
+  j->columns = luc__whole(luc__cuts(g->n, j->column_cuts), j->kernels->tiles ? 32 : 16);
 }
 
 /* Where the factors of an item of the batch begin. */
@@ -137,8 +151,9 @@ static void run_piece(const job *j, int64_t piece, void *scratch) {
   g.a = (const char *)g.a + row * g.a_row * size;
   g.b = (const char *)g.b + column * g.b_col * size;
   g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * size;
-  if (g.bias && g.bias_kind == LUC_BIAS_ROW) g.bias = (const char *)g.bias + row * size;
-  if (g.bias && g.bias_kind == LUC_BIAS_COLUMN) g.bias = (const char *)g.bias + column * size;
+  const int64_t bias = luc__max64(size, sizeof(float));
+  if (g.bias && g.bias_kind == LUC_BIAS_ROW) g.bias = (const char *)g.bias + row * bias;
+  if (g.bias && g.bias_kind == LUC_BIAS_COLUMN) g.bias = (const char *)g.bias + column * bias;
   g.m = g.m - row < j->rows ? g.m - row : j->rows;
   g.n = g.n - column < j->columns ? g.n - column : j->columns;
   if (j->path == PATH_DOTS)
@@ -160,13 +175,14 @@ static luc_status run_job(luc_context *ctx, job *j) {
   int64_t pieces = j->row_cuts * j->column_cuts * j->g.batch;
   int64_t elements = j->g.m * j->g.n / (j->row_cuts * j->column_cuts);
   int64_t work = elements * (j->g.k * weight_of(&j->g) + WRITE_WORK);
-  const size_t scratch = j->path == PATH_SERIAL ? luc__gemm_scratch_size(j->size) : 0;
+  const size_t size = j->size < sizeof(float) ? sizeof(float) : j->size;
+  const size_t scratch = j->path == PATH_SERIAL ? luc__gemm_scratch_size(size) : 0;
   return luc__parallel_scratch(ctx, pieces, j->piece / (work + 1024) + 1, scratch, run_pieces, j);
 }
 
 static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
   job j = {.g = *g, .kernels = luc__gemm_kernels(ctx, g), .path = chosen};
-  j.piece = j.kernels->tiles ? 8 * PIECE_WORK : PIECE_WORK;
+  j.piece = !j.kernels->tiles ? PIECE_WORK : g->pairs ? 8 * PIECE_WORK : 16 * PIECE_WORK;
   j.size = luc__dtype_size(g->dtype);
   j.g.far = true;
   choose_cuts(&j);

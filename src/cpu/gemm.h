@@ -18,7 +18,8 @@ typedef enum luc_bias {
  * a batch stride of 0 shares the matrix. With beta == 0, C is not read. k == 0 gives beta * C +
  * bias. C must not overlap A, B or bias. */
 typedef struct luc_gemm {
-  luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
+  luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64; LUC_BFLOAT16 where luc__gemm_takes_halves, whose
+                      bias is float32 */
   int64_t m, n, k;
   const void *a, *b;
   void *c;
@@ -37,6 +38,9 @@ typedef struct luc_gemm {
 } luc_gemm;
 
 enum { LUC_LEAST_PAIRS = 16 };
+/* Is a product of bfloat16 by these sizes and strides made of what lies there, by tiles, rather than
+ * of pairs or floats? Sums are rounded once. */
+bool luc__gemm_takes_halves(luc_context *ctx, const luc_gemm *g);
 /* Has this machine products of pairs? */
 bool luc__gemm_has_pairs(luc_context *ctx);
 /* And are large ones faster than of floats? Intel's cores make two pairs' products, without tiles,

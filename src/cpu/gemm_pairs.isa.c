@@ -13,6 +13,7 @@
 
 #include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
+#include "cpu/halves.h"
 
 #ifdef __AVX512BF16__
 #include "cpu/real_f32.inc"
@@ -27,16 +28,22 @@ static void block_f32(const luc_gemm *g) {
   scattered_f32(g, NULL);
 }
 
+/* Pairs of two rows of halves, so many bytes apart, or of one and zeros. */
+LUC_INLINE __m512i woven(__mmask16 there, const void *from, int64_t row, bool both) {
+  const __m256i low = _mm256_maskz_loadu_epi16(there, from);
+  const __m256i high =
+      _mm256_maskz_loadu_epi16(both ? there : 0, (const char *)from + (both ? row : 0));
+  const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16);
+  return _mm512_or_si512(_mm512_cvtepu16_epi32(low), wide);
+}
+
 static void weave(int64_t k, int64_t n, const uint16_t *from, int64_t row, void *to) {
   luc_bits *pairs = to;
   for (int64_t p = 0; p < k; p += 2, from += 2 * row, pairs += n)
     for (int64_t i = 0; i < n; i += 16) {
       const __mmask16 there = (__mmask16)(n - i < 16 ? (1 << (n - i)) - 1 : -1);
-      const __mmask16 odd = p + 1 < k ? there : 0;
-      const __m256i low = _mm256_maskz_loadu_epi16(there, from + i);
-      const __m256i high = _mm256_maskz_loadu_epi16(odd, from + i + (odd ? row : 0));
-      const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16);
-      _mm512_mask_storeu_epi32(pairs + i, there, _mm512_or_si512(_mm512_cvtepu16_epi32(low), wide));
+      const __m512i both = woven(there, from + i, 2 * row, p + 1 < k);
+      _mm512_mask_storeu_epi32(pairs + i, there, both);
     }
 }
 

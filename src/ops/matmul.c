@@ -94,7 +94,8 @@ static luc_status plan_product(luc_context *ctx, const luc_tensor *a, const luc_
 
 static luc_status gemm_any(luc_context *ctx, const luc_gemm *g) {
   const bool whole = g->dtype == LUC_FLOAT32 || g->dtype == LUC_FLOAT64;
-  return whole ? luc__gemm(ctx, g) : luc__gemm_unpacked(ctx, g);
+  const bool halves = g->dtype == LUC_BFLOAT16 && g->m > 1 && g->n > 1;
+  return whole || halves ? luc__gemm(ctx, g) : luc__gemm_unpacked(ctx, g);
 }
 
 /* Runs the plan on these operands (of the plan's dtype, with the planned strides). */
@@ -171,6 +172,15 @@ static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, bo
     return luc__as_dense(ctx, t, compute, out);
   *out = t;
   return LUC_OK;
+}
+
+/* Are they bfloat16 that tiles take as it lies? */
+static bool takes_halves(luc_context *ctx, const luc_tensor *a, const luc_tensor *b) {
+  product p;
+  if (a->dtype != LUC_BFLOAT16 || plan_product(ctx, a, b, &p) != LUC_OK) return false;
+  p.gemm.batch = 1;
+  for (int d = 0; d < p.nbatch; d++) p.gemm.batch *= p.batch[d];
+  return luc__gemm_takes_halves(ctx, &p.gemm);
 }
 
 /* Both as pairs of bfloat16 (ops/pairs.h) in *x and *y, where that pays; else they stay NULL. */
@@ -254,7 +264,10 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
     if (!luc__dtype_is_float(dtype)) compute = LUC_INT16;
   }
   if (luc__dtype_is_complex(a->dtype)) return multiply_complex(ctx, a, b, add, beta, alpha, out);
-  LUC_TRY(pair_up(ctx, a, b, &x, &y));
+  if (takes_halves(ctx, a, b))
+    compute = dtype = LUC_BFLOAT16;
+  else
+    LUC_TRY(pair_up(ctx, a, b, &x, &y));
   const bool pairs = x != NULL, many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4;
   if (!pairs) {
     LUC_TRY(operand(ctx, a, dtype, false, &x));
@@ -459,6 +472,16 @@ static luc_status linear_of_matmul(luc_context *ctx, luc_tensor *x, luc_tensor *
   return luc__deliver(ctx, out, x->dtype, &y);
 }
 
+/* The product of these rows and a dense weight as tiles could take it (takes_halves). */
+static bool linear_takes_halves(luc_context *ctx, const luc_tensor *x, const luc_tensor *w) {
+  const int64_t k = x->sizes[x->ndim - 1];
+  luc_gemm g = {.dtype = LUC_BFLOAT16, .n = w->sizes[0], .k = k, .b_row = 1, .batch = 1};
+  if (x->dtype != LUC_BFLOAT16 || w->ndim != 2 || k == 0) return false;
+  g.m = x->numel / k;
+  g.a_col = x->ndim == 2 ? x->strides[1] : 1, g.a_row = x->ndim == 2 ? x->strides[0] : k;
+  return luc__gemm_takes_halves(ctx, &g);
+}
+
 static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *bias = luc_as_tensor(&args[2]), *x, *w, *b, *y;
@@ -472,15 +495,17 @@ static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value
   memcpy(sizes, input->sizes, (size_t)ndim * sizeof sizes[0]);
   if (weight->ndim == 2) sizes[ndim++] = features;
   const bool lies = input->ndim == 2; /* inputs of other ranks become a matrix of rows by a copy */
-  LUC_TRY(luc__scratch(ctx, compute, ndim, sizes, &y));
+  const bool halves = linear_takes_halves(ctx, input, weight);
+  const luc_dtype made = halves ? LUC_BFLOAT16 : compute;
+  LUC_TRY(luc__scratch(ctx, made, ndim, sizes, &y));
   if (bias && bias->numel != features)
     LUC_TRY(luc__held(ctx, luc__expand(ctx, bias, 1, &features, &bias), &bias));
   LUC_TRY(luc__as_dense(ctx, bias, compute, &b));
   const int last = input->ndim - 1, last_w = weight->ndim - 1;
-  luc_gemm g = {.dtype = compute, .batch = 1, .n = features, .c_row = features, .alpha = 1};
+  luc_gemm g = {.dtype = made, .batch = 1, .n = features, .c_row = features, .alpha = 1};
   g.relu = relu;
   g.m = features > 0 ? y->numel / features : 0;
-  g.pairs = y->numel > 0 && luc__is_contiguous(input) &&
+  g.pairs = !halves && y->numel > 0 && luc__is_contiguous(input) &&
             luc__pairs_pay(ctx, input, last, (double)features, weight, last_w, (double)g.m);
   if (g.pairs) {
     LUC_TRY(luc__held(ctx, luc__pairs_of(ctx, input, last, &x), &x));

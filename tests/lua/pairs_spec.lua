@@ -80,6 +80,28 @@ describe("products of bfloat16", function()
     end
   end)
 
+  it("are read where they lie: rows of odd length, repeated ones, dimensions of a batch", function()
+    for _, s in ipairs {{64, 64, 64}, {40, 99, 33}} do
+      local a, b = draw(s[1], s[2] + 5):narrow(2, 3, s[2]), draw(s[2], s[3] + 1):narrow(2, 2, s[3])
+      local at, bt = draw(s[2] + 1, s[1] + 1)[{{2, s[2] + 1}, {2, s[1] + 1}}]:t(), turned(b)
+      for _, x in ipairs {a, at, draw(s[1], 1):expand(s[1], s[2])} do
+        check(x:mm(b), x, b)
+        check(x:mm(bt), x, b)
+      end
+      local many, others = draw(2, 1, 3, s[1], s[2]), draw(5, 1, s[2], s[3])
+      check(many:matmul(others), many, others)
+      local add, x = draw(4, s[1], s[3]), draw(4, s[1], s[2])
+      check(lucerna.baddbmm(add, x, b:expand(4, s[2], s[3]), {beta = 2, alpha = 0.5}),
+        x * 0.5, b, add * 2)
+    end
+  end)
+
+  it("keep what is added where nothing else is, denormals too", function()
+    local bias = lucerna.full({64}, 2 ^ -130):to(bfloat16)
+    local y = F.linear(lucerna.zeros(32, 64):to(bfloat16), draw(64, 64), bias)
+    assert.is_true(y:equal(bias:expand(32, 64)))
+  end)
+
   it("take a bias, a factor and relu", function()
     for _, s in ipairs {{64, 64, 64}, {33, 100, 50}, {5, 130, 64}, {300, 64, 17},
       {100, 600, 200}} do
