@@ -204,17 +204,23 @@ static void begin_states(const range *p, const void *from, void *to, int64_t wid
 
 /* ---- forward ---- */
 
-/* Pointers are to a row; the units are the range's. */
+/* A row of the input's share, from the range's first unit on. */
+static const char *input_at(const range *p, int64_t row) {
+  const luc_recurrence *r = p->j->r;
+  return (const char *)r->gates + (row * p->j->gates + p->unit) * (r->halves ? 2 : p->j->size);
+}
+
+/* Pointers are to a row, but x is at the units, which are the range's. */
 static void cell_forward(const range *p, const char *x, char *share, char *c, char *h) {
   const luc_recurrence *r = p->j->r;
   const luc_recurrence_kernels *k = p->j->kernels;
   const int64_t n = p->units, skip = p->unit * p->j->size;
-  x += skip, share += skip, h += skip;
+  share += skip, h += skip;
   if (c) c += skip;
   switch (r->cell) {
-  case LUC_CELL_LSTM: k->lstm(n, r->hidden, x, share, c, h); break;
-  case LUC_CELL_GRU: k->gru(n, r->hidden, x, share, h); break;
-  default: k->rnn(n, r->hidden, r->cell == LUC_CELL_RELU, x, share, h);
+  case LUC_CELL_LSTM: k->lstm(n, r->hidden, r->halves, x, share, c, h); break;
+  case LUC_CELL_GRU: k->gru(n, r->hidden, r->halves, x, share, h); break;
+  default: k->rnn(n, r->hidden, r->cell == LUC_CELL_RELU, r->halves, x, share, h);
   }
 }
 
@@ -251,8 +257,8 @@ static void forward_part(const step_job *s, const range *p) {
     char *to = at(j, cell_y, i, r->hidden);
     if (r->cell == LUC_CELL_GRU)
       memcpy(to + first, at(j, h, i, r->hidden) + first, (size_t)(p->units * j->size));
-    cell_forward(p, at(j, rows_at(p, r->gates, s->at, j->gates), i, j->gates),
-                 at(j, share, i, pitch), at(j, c, i, r->hidden), to);
+    cell_forward(p, input_at(p, r->offsets[s->at] + p->begin + i), at(j, share, i, pitch),
+                 at(j, c, i, r->hidden), to);
   }
   if (r->w_hr) product(j, &j->projection, s->n, cell_y, y, r->output);
 }

@@ -29,6 +29,7 @@ typedef struct luc_recurrence {
   int64_t output;         /* elements of h: hidden, unless projected */
   const int64_t *offsets; /* [steps + 1]: where a step's rows begin; counts of rows never grow */
   const void *gates;      /* [rows, gates * hidden]: the input's share, with its bias */
+  bool halves;            /* they are of bfloat16 */
   const void *h, *c;      /* [batch, output], [batch, hidden]: states at first; c of an LSTM */
   const void *w_hh;       /* [gates * hidden, output] */
   bool pairs;             /* w_hh holds pairs of bfloat16 along output, which is even, on the way

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "cpu/halves.h"
 #include "cpu/real_f32.inc"
 #include "cpu/recurrence.inc"
 #include "cpu/real_f64.inc"

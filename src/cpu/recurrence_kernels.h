@@ -6,11 +6,12 @@
 #include "cpu/recurrence.h"
 
 typedef struct luc_recurrence_kernels {
-  /* x: the input's share of the gates; share: the state's. h becomes the next state, c too; an
+  /* x: the input's share of the gates, of bfloat16 if `halves`; share: the state's. h becomes the next state, c too; an
    * LSTM's share becomes its gates, a GRU's its gates and the third's share (four). */
-  void (*rnn)(int64_t n, int64_t pitch, bool relu, const void *x, const void *share, void *h);
-  void (*gru)(int64_t n, int64_t pitch, const void *x, void *share, void *h);
-  void (*lstm)(int64_t n, int64_t pitch, const void *x, void *share, void *c, void *h);
+  void (*rnn)(int64_t n, int64_t pitch, bool relu, bool halves, const void *x, const void *share,
+              void *h);
+  void (*gru)(int64_t n, int64_t pitch, bool halves, const void *x, void *share, void *h);
+  void (*lstm)(int64_t n, int64_t pitch, bool halves, const void *x, void *share, void *c, void *h);
   /* dh: the gradient of a step's h; a GRU's becomes what goes to h before it beside dshare. work:
    * what the share became. */
   void (*rnn_backward)(int64_t n, int64_t pitch, bool relu, const void *y, const void *dh,

@@ -159,7 +159,8 @@ luc_status luc__run_recurrence(luc_context *ctx, luc_value *args, luc_value *out
   if (luc__dtype_is_complex(dtype)) return run_steps(ctx, args, out);
   LUC_GO(take_sizes(ctx, &k, &args[SIZES]));
   LUC_GO(take_states(ctx, &k, compute, &args[H], &args[C], &args[W_HH], &args[W_HR], 1));
-  LUC_GO(luc__dense(ctx, gates, compute, &k.gates));
+  k.r.halves = dtype == LUC_BFLOAT16;
+  LUC_GO(luc__dense(ctx, gates, k.r.halves ? dtype : compute, &k.gates));
   LUC_GO(luc__dense(ctx, luc_as_tensor(&args[B_HH]), compute, &k.b_hh));
   k.r.gates = k.gates->data;
   k.r.b_hh = luc__data(k.b_hh);
