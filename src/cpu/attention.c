@@ -13,7 +13,7 @@
 #include "cpu/scratch.h"
 
 enum { QUERIES = 64, KEYS = LUC_GEMM_NC }; /* of a block */
-enum { GROUP = 4 };                        /* blocks of queries in a piece of forward, at most */
+enum { GROUP = 8 };                        /* blocks of queries in a piece of forward, at most */
 
 typedef struct job {
   const luc_attention *a;
@@ -34,10 +34,10 @@ typedef struct block {
 
 /* Scratch of one thread: packed keys and packed values, two blocks of scores, and per query of a
  * piece its maximum and its sum. Of pairs (see below) also rows of queries and of their gradients,
- * weights as bfloat16, these turned and woven, and what else meets them. */
+ * weights as bfloat16, these turned and woven, what else meets them, and forward sums. */
 typedef struct scratch {
   char *keys, *values, *scores, *more, *max, *sum;
-  char *queries, *grads, *halves, *turned, *woven, *columns, *key_columns;
+  char *queries, *grads, *halves, *turned, *woven, *columns, *key_columns, *acc;
 } scratch;
 
 static int64_t packed_size(const job *j) {
@@ -53,11 +53,13 @@ static int64_t depth_of(int64_t width) {
 static int64_t cut_pairs(const job *j, scratch *s, char *from) {
   const int64_t e = depth_of(j->a->e) * j->size, ev = depth_of(j->a->ev) * j->size;
   char **const places[] = {&s->keys,    &s->values, &s->key_columns, &s->queries, &s->grads,
-                           &s->columns, &s->halves, &s->woven,       &s->turned};
+                           &s->columns, &s->halves, &s->woven,       &s->turned,  &s->acc};
   const int64_t halves = QUERIES * KEYS / 2 * j->size;
-  const int64_t sizes[] = {KEYS * e,    KEYS * ev,    KEYS * e,
-                           QUERIES * e, QUERIES * ev, QUERIES * luc__max64(e, ev),
-                           halves,      halves,       halves};
+  const int64_t sizes[] = {KEYS * e,     KEYS * ev,
+                           KEYS * e,     QUERIES * e,
+                           QUERIES * ev, QUERIES * luc__max64(e, ev),
+                           halves,       halves,
+                           halves,       luc__whole(j->group * j->a->ev, LUC_GEMM_STRIP) * j->size};
   int64_t size = 0;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; size += sizes[i++])
     if (from) *places[i] = from + size;
@@ -90,7 +92,8 @@ static scratch cut_scratch(const job *j, void *slot) {
 /* Row `row` of an item's matrix. */
 static char *at(const job *j, const luc_heads *h, int64_t item, int64_t row) {
   const luc_attention *a = j->a;
-  const bool halves = a->pairs && (h == &a->q || h == &a->k || h == &a->v || h == &a->g);
+  const bool forward = h == j->out && !j->dout;
+  const bool halves = a->pairs && (h == &a->q || h == &a->k || h == &a->v || h == &a->g || forward);
   const int64_t size = h == &a->mask && a->mask_bool ? 1 : halves ? 2 : j->size;
   int64_t offset = row * h->row;
   for (int d = a->nbatch - 1; d >= 0; d--) {
@@ -241,12 +244,16 @@ static void pack_keys(const job *j, const scratch *w, const block *b) {
   pack_columns(j, b->keys, a->e, keys, a->k.row, w->key_columns);
 }
 
-/* Rows of queries, or of their gradients, meet packed keys or values. */
+/* Rows of queries, or of their gradients, meet packed keys or values: where they lie, or copied with
+ * zeros after them. */
 static void meet_keys(const job *j, const block *b, const luc_heads *rows, int64_t width,
                       double alpha, char *copy, const char *keys, void *c) {
   const int64_t depth = depth_of(width);
-  copy_rows(b->queries, width, at(j, rows, b->item, b->query), rows->row, copy);
-  strips(j, b->queries, b->keys, depth, alpha, copy, depth, (packed){keys, depth}, 0, c, KEYS);
+  const char *from = at(j, rows, b->item, b->query);
+  const bool lie = b->queries % LUC_GEMM_STRIP == 0 && 2 * depth == width && rows->row % 2 == 0;
+  if (!lie) copy_rows(b->queries, width, from, rows->row, copy);
+  strips(j, b->queries, b->keys, depth, alpha, lie ? from : copy, lie ? rows->row / 2 : depth,
+         (packed){keys, depth}, 0, c, KEYS);
 }
 
 /* ---- blocks of scores ---- */
@@ -305,24 +312,36 @@ static void fill(const job *j, char *to, double value) {
   }
 }
 
-/* A block of queries meets a block of keys, some of those that are packed; the sum grows in the
- * result's own memory. max and sum are the block's. */
+/* Where a query's result is added up, rows acc_row apart: in its own memory, if that is not of
+ * bfloat16. */
+static char *acc_of(const job *j, const scratch *w, int64_t item, int64_t query) {
+  if (!j->a->pairs) return at(j, j->out, item, query);
+  return w->acc + query % j->group * j->a->ev * j->size;
+}
+
+static int64_t acc_row(const job *j) {
+  return j->a->pairs ? j->a->ev : j->out->row;
+}
+
+/* A block of queries meets a block of keys, some of those that are packed. max and sum are the
+ * block's. */
 static void forward_block(const job *j, const scratch *w, const block *b, int64_t keys, char *max,
                           char *sum) {
   const luc_attention *a = j->a;
-  char *acc = at(j, j->out, b->item, b->query);
+  const int64_t row = acc_row(j);
+  char *acc = acc_of(j, w, b->item, b->query);
   const factor p = {w->scores, KEYS, false}, v = keys_of(j, &a->v, b);
   const luc_attention_rows rows = {b->queries, b->keys, KEYS, w->scores};
   score(j, w, b);
-  j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, j->out->row, acc);
+  j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, row, acc);
   if (j->weights) j->kernels->keep(&rows, sum, weights_of(j, b), j->weights_row);
   if (!a->pairs) {
-    product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, j->out->row);
+    product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, row);
     return;
   }
   round_block(j, &rows, w->halves);
   strips(j, b->queries, a->ev, depth_of(b->keys), 1, w->halves, KEYS / 2,
-         (packed){w->values, depth_of(keys)}, b->key > 0, acc, j->out->row);
+         (packed){w->values, depth_of(keys)}, b->key > 0, acc, row);
 }
 
 static void forward_piece(const job *j, const scratch *w, int64_t piece) {
@@ -342,8 +361,10 @@ static void forward_piece(const job *j, const scratch *w, int64_t piece) {
       if (b.keys > 0) forward_block(j, w, &b, keys, w->max + done, w->sum + done);
     }
   }
-  j->kernels->finish(end - first, a->ev, j->out->row, at(j, j->out, b.item, first), w->max, w->sum,
+  j->kernels->finish(end - first, a->ev, acc_row(j), acc_of(j, w, b.item, first), w->max, w->sum,
                      j->lse + (b.item * a->l + first) * j->size);
+  for (int64_t i = first; a->pairs && i < end; i++)
+    j->gemm->round(a->ev, acc_of(j, w, b.item, i), at(j, j->out, b.item, i));
 }
 
 static void forward(void *arg, void *slot, int64_t begin, int64_t end) {
@@ -483,6 +504,9 @@ static void add_cuts(void *arg, int64_t begin, int64_t end) {
 
 /* ---- calls ---- */
 
+/* Pieces that there should be where blocks of queries, or of keys, allow it. */
+enum { PIECES = 8 };
+
 /* Multiplications worth a piece of their own. */
 static const int64_t PIECE_WORK = 1 << 20;
 
@@ -522,14 +546,11 @@ luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_he
   j.out = out, j.lse = lse, j.weights = weights;
   if (a->batch * a->l * a->ev == 0) return LUC_OK; /* lse is not asked for */
   j.group = GROUP * QUERIES;
-  while (j.group > QUERIES && a->batch * a->l < 16 * j.group) j.group /= 2;
+  while (j.group > QUERIES && a->batch * a->l < PIECES * j.group) j.group /= 2;
   j.groups = (a->l + j.group - 1) / j.group;
   const int64_t grain = grain_of(a, luc__min64(j.group, a->l), a->s);
   return luc__parallel_scratch(ctx, a->batch * j.groups, grain, scratch_size(&j), forward, &j);
 }
-
-/* Pieces that there should be where blocks of keys allow it. */
-enum { PIECES = 8 };
 
 static void choose_cuts(job *j) {
   const luc_attention *a = j->a;

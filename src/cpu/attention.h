@@ -17,7 +17,7 @@ typedef struct luc_heads {
   int64_t row, batch[LUC_ATTENTION_DIMS];
 } luc_heads;
 
-/* out [batch..., l, ev] = softmax(scale * q [batch..., l, e] k [batch..., s, e]ᵀ + mask) v
+/* out [batch..., l, ev], of bfloat16 where these are pairs, = softmax(scale * q [batch..., l, e] k [batch..., s, e]ᵀ + mask) v
  * [batch..., s, ev]. A query that sees no key gets zeros. The mask is read through its strides, so
  * an expanded one costs nothing. */
 typedef struct luc_attention {

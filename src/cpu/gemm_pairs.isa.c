@@ -48,7 +48,13 @@ static void weave(int64_t k, int64_t n, const uint16_t *from, int64_t row, void 
 }
 
 static void round_f32(int64_t n, const void *from, void *to) {
-  for (int64_t i = 0; i < n; i += 16) {
+  int64_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const __m512 x = _mm512_loadu_ps((const float *)from + i);
+    const __m512 y = _mm512_loadu_ps((const float *)from + i + 16);
+    _mm512_storeu_si512((uint16_t *)to + i, (__m512i)_mm512_cvtne2ps_pbh(y, x));
+  }
+  for (; i < n; i += 16) {
     const __mmask16 there = (__mmask16)(n - i < 16 ? (1 << (n - i)) - 1 : -1);
     const __m512 x = _mm512_maskz_loadu_ps(there, (const float *)from + i);
     _mm256_mask_storeu_epi16((uint16_t *)to + i, there, (__m256i)_mm512_cvtneps_pbh(x));

@@ -145,7 +145,7 @@ luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out)
   luc_attention a =
       geometry(args, luc_as_tensor(&args[MASK]), args[4].as.i, luc_as_double(&args[5]));
   LUC_TRY(take_operands(ctx, &a, args, t));
-  LUC_TRY(in_order_of(ctx, q, a.ev, compute, &t[Y]));
+  LUC_TRY(in_order_of(ctx, q, a.ev, a.pairs ? dtype : compute, &t[Y]));
   LUC_TRY(luc__scratch(ctx, compute, q->ndim - 1, q->sizes, &t[LSE]));
   if (args[6].as.i) LUC_TRY(make_weights(ctx, q, &a, &kept));
   const luc_heads y = heads_of(t[Y]);
