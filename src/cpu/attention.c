@@ -244,8 +244,8 @@ static void pack_keys(const job *j, const scratch *w, const block *b) {
   pack_columns(j, b->keys, a->e, keys, a->k.row, w->key_columns);
 }
 
-/* Rows of queries, or of their gradients, meet packed keys or values: where they lie, or copied with
- * zeros after them. */
+/* Rows of queries, or of their gradients, meet packed keys or values: where they lie, or copied
+ * with zeros after them. */
 static void meet_keys(const job *j, const block *b, const luc_heads *rows, int64_t width,
                       double alpha, char *copy, const char *keys, void *c) {
   const int64_t depth = depth_of(width);

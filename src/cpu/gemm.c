@@ -102,8 +102,17 @@ static int64_t weight_of(const luc_gemm *g) {
   return least < 16 ? 16 / (least < 1 ? 1 : least) : 1;
 }
 
+/* The most columns of a piece. */
+static int64_t widest(const job *j) {
+  const luc_gemm *g = &j->g;
+  if (j->path == PATH_OUTER) return g->n;
+  if (g->dtype == LUC_BFLOAT16) return luc__halves_columns(g);
+  return g->m == 1 ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
+}
+
 /* Pieces as large as packing likes, halved while there are few of them and they are long; few are
- * evenly large. Those of the same columns follow each other: they share what is packed. */
+ * evenly large. Those of the same columns follow each other: they share what is packed, and halves
+ * have few rows rather than columns, so that A is read from memory but a few times. */
 static void choose_cuts(job *j) {
   const luc_gemm *g = &j->g;
   j->rows = g->m;
@@ -114,12 +123,12 @@ static void choose_cuts(job *j) {
     return;
   }
   if (j->rows > 16 * LUC_GEMM_MC) j->rows = 16 * LUC_GEMM_MC;
-  const bool outer = j->path == PATH_OUTER, row = !outer && g->m == 1;
-  const int64_t widest = outer ? g->n : row ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
-  if (j->columns > widest) j->columns = widest;
+  const bool outer = j->path == PATH_OUTER, halves = g->dtype == LUC_BFLOAT16;
+  j->columns = luc__min64(j->columns, widest(j));
   while (j->rows * j->columns * g->k * weight >= 2 * j->piece &&
          luc__cuts(g->m, j->rows) * luc__cuts(g->n, j->columns) < 8) {
-    if ((outer || j->rows > j->columns) && j->rows > 16)
+    const int64_t few = halves ? 2 * LUC_GEMM_MC : j->columns;
+    if ((outer || j->rows > luc__min64(few, j->columns)) && j->rows > 16)
       j->rows = (j->rows / 2 + 7) / 8 * 8;
     else if (j->columns > 48)
       j->columns = (j->columns / 2 + 47) / 48 * 48;
@@ -171,13 +180,19 @@ static void run_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) run_piece(j, i, scratch);
 }
 
+static size_t scratch_of(const job *j) {
+  if (j->path != PATH_SERIAL) return 0;
+  luc_gemm g = j->g;
+  g.n = j->columns;
+  return g.dtype == LUC_BFLOAT16 ? luc__halves_scratch_size(&g) : luc__gemm_scratch_size(j->size);
+}
+
 static luc_status run_job(luc_context *ctx, job *j) {
   int64_t pieces = j->row_cuts * j->column_cuts * j->g.batch;
   int64_t elements = j->g.m * j->g.n / (j->row_cuts * j->column_cuts);
   int64_t work = elements * (j->g.k * weight_of(&j->g) + WRITE_WORK);
-  const size_t size = j->size < sizeof(float) ? sizeof(float) : j->size;
-  const size_t scratch = j->path == PATH_SERIAL ? luc__gemm_scratch_size(size) : 0;
-  return luc__parallel_scratch(ctx, pieces, j->piece / (work + 1024) + 1, scratch, run_pieces, j);
+  return luc__parallel_scratch(ctx, pieces, j->piece / (work + 1024) + 1, scratch_of(j), run_pieces,
+                               j);
 }
 
 static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {

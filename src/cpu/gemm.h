@@ -38,8 +38,8 @@ typedef struct luc_gemm {
 } luc_gemm;
 
 enum { LUC_LEAST_PAIRS = 16 };
-/* Is a product of bfloat16 by these sizes and strides made of what lies there, by tiles, rather than
- * of pairs or floats? Sums are rounded once. */
+/* Is a product of bfloat16 by these sizes and strides made of what lies there, by tiles, rather
+ * than of pairs or floats? Sums are rounded once. */
 bool luc__gemm_takes_halves(luc_context *ctx, const luc_gemm *g);
 /* Has this machine products of pairs? */
 bool luc__gemm_has_pairs(luc_context *ctx);

@@ -2,6 +2,7 @@
 #ifndef LUC_GEMM_KERNELS_H
 #define LUC_GEMM_KERNELS_H
 
+#include "cpu/cuts.h"
 #include "cpu/gemm.h"
 
 /* Cut sizes, the same for every instruction set so that results differ only by rounding. */
@@ -31,6 +32,21 @@ typedef struct luc_gemm_scratch {
 /* In bytes, for elements of `size`. */
 static inline size_t luc__gemm_scratch_size(size_t size) {
   return sizeof(luc_gemm_scratch) + size * LUC_GEMM_KC * (LUC_GEMM_NC + LUC_GEMM_MC);
+}
+
+/* Products of halves (luc__gemm_takes_halves) have no chains: columns packed at a time, with all of
+ * their pairs along k, beside which 32 rows may be packed; and the scratch of them. */
+static inline int64_t luc__halves_pairs(const luc_gemm *g) {
+  return luc__whole(luc__cuts(g->k, 2), LUC_GEMM_STRIP);
+}
+static inline int64_t luc__halves_columns(const luc_gemm *g) {
+  enum { MOST = 512, STEP = 2 * LUC_GEMM_STRIP, ROOM = LUC_GEMM_KC * (MOST + STEP) };
+  const int64_t most = luc__min64(ROOM / luc__halves_pairs(g) / STEP - 1, MOST / STEP) * STEP;
+  return luc__min64(most, luc__max64(luc__whole(g->n, STEP), LUC_GEMM_MC));
+}
+static inline size_t luc__halves_scratch_size(const luc_gemm *g) {
+  const int64_t rows = luc__halves_columns(g) + 2 * LUC_GEMM_STRIP;
+  return sizeof(luc_gemm_scratch) + sizeof(float) * (size_t)(rows * luc__halves_pairs(g));
 }
 
 /* Do B's rows stay in the cache while rows of A meet them? Not if they are many, nor if `least` or

@@ -6,8 +6,9 @@
 #include "cpu/recurrence.h"
 
 typedef struct luc_recurrence_kernels {
-  /* x: the input's share of the gates, of bfloat16 if `halves`; share: the state's. h becomes the next state, c too; an
-   * LSTM's share becomes its gates, a GRU's its gates and the third's share (four). */
+  /* x: the input's share of the gates, of bfloat16 if `halves`; share: the state's. h becomes the
+   * next state, c too; an LSTM's share becomes its gates, a GRU's its gates and the third's share
+   * (four). */
   void (*rnn)(int64_t n, int64_t pitch, bool relu, bool halves, const void *x, const void *share,
               void *h);
   void (*gru)(int64_t n, int64_t pitch, bool halves, const void *x, void *share, void *h);
