@@ -234,8 +234,8 @@ static luc_status multiply_complex(luc_context *ctx, luc_tensor *a, luc_tensor *
 }
 
 /* Is this one row, as a linear layer's bias is? */
-static bool is_row(const luc_tensor *t, luc_dtype dtype, int64_t n) {
-  return t->ndim == 1 && t->dtype == dtype && t->sizes[0] == n && t->strides[0] == 1;
+static bool is_row(const luc_tensor *t, int64_t n) {
+  return t->ndim == 1 && t->sizes[0] == n;
 }
 
 /* Halves go as they lie from so many adjacent ones on. */
@@ -277,7 +277,8 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
   p.gemm.pairs = pairs;
   LUC_TRY(luc__scratch(ctx, compute, p.ndim, p.sizes, &c));
   p.gemm.alpha = alpha;
-  if (add && beta == 1 && p.ndim == 2 && is_row(add, compute, p.gemm.n)) {
+  if (add && beta == 1 && p.ndim == 2 && is_row(add, p.gemm.n)) {
+    LUC_TRY(luc__as_dense(ctx, add, luc__compute_dtype(a->dtype), &add));
     p.gemm.bias = add->data, p.gemm.bias_kind = LUC_BIAS_COLUMN;
   } else if (add && beta != 0) {
     p.gemm.beta = beta;
