@@ -250,7 +250,7 @@ static void meet_keys(const job *j, const block *b, const luc_heads *rows, int64
                       double alpha, char *copy, const char *keys, void *c) {
   const int64_t depth = depth_of(width);
   const char *from = at(j, rows, b->item, b->query);
-  const bool lie = b->queries % LUC_GEMM_STRIP == 0 && 2 * depth == width && rows->row % 2 == 0;
+  const bool lie = b->queries % LUC_GEMM_STRIP == 0 && 2 * depth == width;
   if (!lie) copy_rows(b->queries, width, from, rows->row, copy);
   strips(j, b->queries, b->keys, depth, alpha, lie ? from : copy, lie ? rows->row / 2 : depth,
          (packed){keys, depth}, 0, c, KEYS);

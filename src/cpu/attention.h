@@ -17,9 +17,9 @@ typedef struct luc_heads {
   int64_t row, batch[LUC_ATTENTION_DIMS];
 } luc_heads;
 
-/* out [batch..., l, ev], of bfloat16 where these are pairs, = softmax(scale * q [batch..., l, e] k [batch..., s, e]ᵀ + mask) v
- * [batch..., s, ev]. A query that sees no key gets zeros. The mask is read through its strides, so
- * an expanded one costs nothing. */
+/* out [batch..., l, ev] = softmax(scale * q [batch..., l, e] k [batch..., s, e]ᵀ + mask) v
+ * [batch..., s, ev], of bfloat16 where these are. A query that sees no key gets zeros. The mask is
+ * read through its strides, so an expanded one costs nothing. */
 typedef struct luc_attention {
   luc_dtype dtype;                          /* LUC_FLOAT32 or LUC_FLOAT64 */
   int nbatch;                               /* dimensions of the batch */
@@ -27,8 +27,8 @@ typedef struct luc_attention {
   int64_t l, s, e, ev;
   double scale;
   bool causal; /* query i sees keys 0..i */
-  bool pairs;  /* q, k, v and g are of bfloat16, what tiles take (luc__attention_suits_pairs); the
-                  strides of k and v are even, and so is where they begin */
+  bool pairs;  /* q, k, v and g are of bfloat16, what tiles take (luc__attention_suits_pairs); their
+                  strides are even, and so is where k and v begin */
   luc_heads q, k, v;
   luc_heads g;    /* pairs, on the way back: the result's gradient once more */
   luc_heads mask; /* data NULL; or [batch..., l, s]: added, or what is seen where mask_bool */
