@@ -36,9 +36,10 @@ typedef struct job {
 static bool suits_tiles(const luc_gemm *g) {
   enum { LEAST_PAIRS = 1 << 13, LEAST_IN_ALL = 1 << 15 };
   const int64_t side = g->a_col == 1 && g->b_row == 1 ? 4 : 8;
-  const int64_t pairs = g->pairs ? g->k : g->k / 2, work = g->m * g->n * pairs;
+  const int64_t pairs = g->pairs ? g->k : g->k / 2;
+  const double work = (double)g->m * (double)g->n * (double)pairs; /* of expanded tensors, too */
   if (g->m < side || g->n < side || pairs < LUC_LEAST_PAIRS || work < LEAST_PAIRS) return false;
-  return work >= LEAST_IN_ALL || g->batch * work >= LEAST_IN_ALL;
+  return work >= LEAST_IN_ALL || (double)g->batch * work >= LEAST_IN_ALL;
 }
 #endif
 

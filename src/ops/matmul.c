@@ -87,7 +87,7 @@ static luc_status plan_product(luc_context *ctx, const luc_tensor *a, const luc_
   p->ndim = p->nbatch;
   if (la > 0) p->sizes[p->ndim++] = g->m;
   if (lb > 0) p->sizes[p->ndim++] = g->n;
-  plan_join(p);
+  if (luc__product_of(p->ndim, p->sizes) < INT64_MAX) plan_join(p); /* else no memory holds it */
   g->c_row = g->n;
   return LUC_OK;
 }
@@ -178,8 +178,7 @@ static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, bo
 static bool takes_halves(luc_context *ctx, const luc_tensor *a, const luc_tensor *b) {
   product p;
   if (a->dtype != LUC_BFLOAT16 || plan_product(ctx, a, b, &p) != LUC_OK) return false;
-  p.gemm.batch = 1;
-  for (int d = 0; d < p.nbatch; d++) p.gemm.batch *= p.batch[d];
+  p.gemm.batch = luc__product_of(p.nbatch, p.batch);
   return luc__gemm_takes_halves(ctx, &p.gemm);
 }
 

@@ -156,6 +156,15 @@ describe("products of bfloat16", function()
     assert.same({0, 64, 64}, lucerna.bmm(draw(0, 64, 64), draw(0, 64, 64)):size())
   end)
 
+  it("may be of more elements than an integer counts, which no memory holds", function()
+    local many, item = 1 << 45, draw(1, 1, 64, 64)
+    local tall = draw(1, 64):expand(many, 64)
+    parity.refused("mm: .*memory", lucerna.mm, tall, tall:t())
+    parity.refused("linear: .*memory", F.linear, tall, tall)
+    parity.refused("matmul: .*memory", lucerna.matmul,
+      item:expand(many, 1, 64, 64), item:expand(1, many, 64, 64))
+  end)
+
   it("are the same of any number of threads", function()
     local a, b, n = draw(600, 520), draw(520, 700), lucerna.get_num_threads()
     local function results() return {lucerna.mm(a, b), F.linear(a, turned(b):t()), a:t():mm(a)} end
