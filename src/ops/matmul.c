@@ -472,12 +472,12 @@ static luc_status linear_of_matmul(luc_context *ctx, luc_tensor *x, luc_tensor *
   return luc__deliver(ctx, out, x->dtype, &y);
 }
 
-/* The product of these rows and a dense weight as tiles could take it (takes_halves). */
+/* takes_halves of these rows and a weight. */
 static bool linear_takes_halves(luc_context *ctx, const luc_tensor *x, const luc_tensor *w) {
   const int64_t k = x->sizes[x->ndim - 1];
-  luc_gemm g = {.dtype = LUC_BFLOAT16, .n = w->sizes[0], .k = k, .b_row = 1, .batch = 1};
+  luc_gemm g = {.dtype = LUC_BFLOAT16, .n = w->sizes[0], .k = k, .batch = 1};
   if (x->dtype != LUC_BFLOAT16 || w->ndim != 2 || k == 0) return false;
-  g.m = x->numel / k;
+  g.m = x->numel / k, g.b_row = w->strides[1], g.b_col = w->strides[0];
   g.a_col = x->ndim == 2 ? x->strides[1] : 1, g.a_row = x->ndim == 2 ? x->strides[0] : k;
   return luc__gemm_takes_halves(ctx, &g);
 }
@@ -515,7 +515,8 @@ static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value
       g.dtype = (luc_dtype)input->dtype;
     LUC_TRY(lies ? operand(ctx, input, g.dtype, false, &x)
                  : luc__as_dense(ctx, input, g.dtype, &x));
-    LUC_TRY(luc__as_dense(ctx, weight, g.dtype, &w));
+    LUC_TRY(halves ? operand(ctx, weight, g.dtype, false, &w)
+                   : luc__as_dense(ctx, weight, g.dtype, &w));
   }
   g.k = g.a_row = x->sizes[last], g.a_col = 1;
   if (lies) g.a_row = x->strides[0], g.a_col = x->strides[1];
