@@ -92,8 +92,8 @@ static scratch cut_scratch(const job *j, void *slot) {
 /* Row `row` of an item's matrix. */
 static char *at(const job *j, const luc_heads *h, int64_t item, int64_t row) {
   const luc_attention *a = j->a;
-  const bool forward = h == j->out && !j->dout;
-  const bool halves = a->pairs && (h == &a->q || h == &a->k || h == &a->v || h == &a->g || forward);
+  const bool made = h == j->out && !j->dout; /* on the way back it is read as floats */
+  const bool halves = a->pairs && (h == &a->q || h == &a->k || h == &a->v || h == &a->g || made);
   const int64_t size = h == &a->mask && a->mask_bool ? 1 : halves ? 2 : j->size;
   int64_t offset = row * h->row;
   for (int d = a->nbatch - 1; d >= 0; d--) {

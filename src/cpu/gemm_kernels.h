@@ -74,7 +74,7 @@ typedef struct luc_gemm_kernels {
                     int64_t to_row);
   /* Of pairs: to [cuts(k, 2), n] from k rows of n elements, so far apart; an odd one meets 0. */
   void (*weave)(int64_t k, int64_t n, const uint16_t *from, int64_t row, void *to);
-  /* To pairs: n floats rounded, none of them a denormal. */
+  /* To pairs: n floats rounded, denormals to 0. */
   void (*round)(int64_t n, const void *from, void *to);
   bool tiles; /* serial is best, however A and B lie */
   /* Of tiles: B lies in strips of LUC_GEMM_STRIP columns, one after another, each of b_row rows
