@@ -41,7 +41,7 @@ return {
      Container NLLLoss2d RNNCellBase parallel
      NonDynamicallyQuantizableLinear parameter Parameter Buffer
      UninitializedParameter UninitializedBuffer LazyModuleMixin class delattr isinstance property
-     unregistered
+     unregistered factory_kwargs
      register_module_backward_hook register_module_buffer_registration_hook
      register_module_forward_hook register_module_forward_pre_hook
      register_module_full_backward_hook register_module_full_backward_pre_hook
