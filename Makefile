@@ -3,7 +3,7 @@
 PACKAGES_build = build-essential cmake lua5.4 liblua5.4-dev libopenblas-dev libfftw3-double3 \
                  libfftw3-single3 zlib1g-dev libpng-dev libedit-dev
 PACKAGES_test = lua-busted pkg-config
-PACKAGES_lint = lua-check clang-format git
+PACKAGES_lint = lua-check clang clang-format git
 PACKAGES_fuzz = clang libclang-rt-14-dev
 PACKAGES_cross = gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_rock = luarocks git

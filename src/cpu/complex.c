@@ -9,6 +9,7 @@
 #include "cpu/complex_kernels.h"
 #include "cpu/copy.h"
 #include "cpu/cuts.h"
+#include "cpu/isa.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
@@ -131,7 +132,7 @@ luc_status luc__copy_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *
 
 /* ---- pointwise kernels ---- */
 
-#define EACH(n) _Pragma("GCC ivdep") for (int64_t k = 0; k < (n); k++)
+#define EACH(n) LUC_EACH_ALONE for (int64_t k = 0; k < (n); k++)
 
 #define T        float
 #define FN(name) name##_f32

@@ -30,13 +30,13 @@ typedef luc_ew_params PARAMS;
   }
 
 /* In place, out is an input: iterations are independent all the same, which is what ivdep says. */
-#define EACH(n) _Pragma("GCC ivdep") for (int64_t k = 0; k < (n); k++)
+#define EACH(n) LUC_EACH_ALONE for (int64_t k = 0; k < (n); k++)
 #define LUC_EW_OPERANDS                                                                            \
   const T *a = in[0], *b = in[1], *c = in[2];                                                      \
   const T a0 = once & 1 ? *a : (T)0, b0 = once & 2 ? *b : (T)0, c0 = once & 4 ? *c : (T)0;         \
   (void)a0, (void)b0, (void)c0, (void)b, (void)c, (void)p;
 /* Registers of 32 bytes: what memory takes longer for goes up to a fifth faster on Zen 4. */
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && !defined(__clang__)
 #define NARROW __attribute__((target("prefer-vector-width=256")))
 #else
 #define NARROW

@@ -24,7 +24,7 @@ static void offsets(int64_t *restrict out, const int64_t *restrict at, int64_t n
 }
 
 static void within(int64_t *at, int64_t n, int64_t from, int64_t to, int64_t spare) {
-  for (int64_t i = 0; i < n; i++) at[i] = (at[i] >= from) & (at[i] < to) ? at[i] : spare;
+  for (int64_t i = 0; i < n; i++) at[i] = ((at[i] >= from) & (at[i] < to)) ? at[i] : spare;
 }
 
 /* KEEP is all ones where the mask is not set. */

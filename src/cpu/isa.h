@@ -25,6 +25,13 @@
 #define LUC_VECTOR_REGISTERS 16
 #endif
 
+/* Before a loop: no iteration needs what another does. */
+#ifdef __clang__
+#define LUC_EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LUC_EACH_ALONE _Pragma("GCC ivdep")
+#endif
+
 /* Which instruction sets are compiled: all three on x86-64, only base elsewhere, but none for which
  * CMakeLists.txt defines LUC_WITHOUT_<isa>. */
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -1,10 +1,11 @@
 /* Rows with narrow borders: the first and the last register of a padded row are shuffled from those
  * of the row inside, what lies between is copied. */
-#include "cpu/isa.h"
 #include "cpu/pad.h"
+#include "cpu/simd.h"
 
 #if defined(__AVX2__)
 typedef int32_t words __attribute__((vector_size(LUC_PAD_BYTES)));
+LUC_SHUFFLES(words, words)
 typedef words loose __attribute__((aligned(1), may_alias));
 
 static void bordered(char *to, const char *from, int64_t rows, const luc_pad_ends *e) {

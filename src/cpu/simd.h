@@ -42,6 +42,25 @@ typedef uint64_t luc_vu64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef luc_vf32 luc_vf32_any __attribute__((aligned(4), may_alias));
 typedef luc_vf64 luc_vf64_any __attribute__((aligned(8), may_alias));
 
+/* __builtin_shuffle of vectors V by lanes VI, where it is not the compiler's: known lanes become
+ * the machine's instructions all the same. */
+#ifdef __clang__
+#define LUC_SHUFFLES(V, VI)                                                                        \
+  LUC_INLINE __attribute__((overloadable)) V __builtin_shuffle(V a, V b, VI at) {                  \
+    enum { N = sizeof a / sizeof a[0] };                                                           \
+    V x = a;                                                                                       \
+    for (int i = 0; i < N; i++) x[i] = at[i] & N ? b[at[i] & (N - 1)] : a[at[i] & (N - 1)];        \
+    return x;                                                                                      \
+  }                                                                                                \
+  LUC_INLINE __attribute__((overloadable)) V __builtin_shuffle(V a, VI at) {                       \
+    return __builtin_shuffle(a, a, at);                                                            \
+  }
+#else
+#define LUC_SHUFFLES(V, VI)
+#endif
+LUC_SHUFFLES(luc_vf32, luc_vi32)
+LUC_SHUFFLES(luc_vf64, luc_vi64)
+
 /* The numbers of lanes, of floats and of doubles. */
 #if LUC_VECTOR_BYTES == 64
 #define LUC_LANES_F32                                                                              \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzes readers for so many seconds each: run.sh SECONDS [READER ...], four at once for each core.
 # tests/fuzz/fuzz_*.c and src/io, by clang with libFuzzer, ASan and UBSan, over the core as
-# `make build` made it (its kernels are for GCC). What is found stays in build/fuzz, where the next
+# `make build` made it. What is found stays in build/fuzz, where the next
 # run begins, besides seeds. An input of some seconds (of a busy machine; by itself none takes one)
 # or of 256 MB, or one that leaks, is a failure.
 # FUZZ_RUNS=n: so many inputs each, however long it takes.
