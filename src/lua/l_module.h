@@ -197,6 +197,9 @@ void luc_l_open_entries(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_module_tree.c: methods ---- */
 
+/* Pushes what holds the modules of m's tree until it is collected, for what may raise, or run
+ * finalizers, between one and the next. flags: 0 or LUC_WALK_TABLES. */
+const luc_members *luc_l_push_modules(lua_State *L, luc_l_nn *nn, luc_module *m, int flags);
 /* pairs of a list or dictionary of modules. */
 int luc_l_module_pairs(lua_State *L);
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn);

@@ -485,32 +485,8 @@ static void check_fields(lua_State *L, luc_l_nn *nn, luc_module *m) {
 
 void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m) {
   if (!nn->tables) return;
-  luc_context *ctx = nn->st->ctx;
-  luc_l_hold *hold = luc_l_newhold(L, nn->st);
-  luc_walk w;
-  luc_status status = LUC_OK;
-  int found = 0;
-  luc_module **list = NULL; /* those with tables: checking may raise, so not while walking */
-  size_t size = 0;
-  luc__walk_begin(&w, ctx, m, NULL, LUC_MEMBERS_UNNAMED);
-  for (luc_module *at; (at = luc__walk_next(&w)) != NULL;) {
-    if (!at->tables) continue;
-    luc_module **more = luc__realloc(ctx, list, size, size + sizeof *list);
-    if (!more) {
-      status = LUC_ERR_MEMORY;
-      break;
-    }
-    list = more;
-    list[found++] = at;
-    size += sizeof *list;
-  }
-  luc_status walked = luc__walk_end(&w);
-  hold->text = (char *)list;
-  hold->size = size;
-  if (status == LUC_OK) status = walked;
-  luc_l_check(L, nn->st, status);
-  for (int i = 0; i < found; i++) check_fields(L, nn, list[i]);
-  luc_l_release_hold(hold);
+  const luc_members *found = luc_l_push_modules(L, nn, m, LUC_WALK_TABLES);
+  for (size_t i = 0; i < found->n; i++) check_fields(L, nn, found->items[i].module);
   lua_pop(L, 1);
 }
 

@@ -143,6 +143,14 @@ static members_box *new_box(lua_State *L, luc_l_nn *nn, luc_member_kind kind, in
   return box;
 }
 
+const luc_members *luc_l_push_modules(lua_State *L, luc_l_nn *nn, luc_module *m, int flags) {
+  members_box *box = new_box(L, nn, LUC_MEMBERS_MODULES, LUC_MEMBERS_UNNAMED);
+  flags |= LUC_MEMBERS_UNNAMED;
+  luc_l_check(L, nn->st,
+              luc_module_members(nn->st->ctx, m, LUC_MEMBERS_MODULES, NULL, flags, &box->list));
+  return &box->list;
+}
+
 /* core.nn._visit(m, mask, post): iterates over the modules that a recursion over children() would
  * reach, m included, last if post, with whether they have a method of the mask of their own:
  * nothing below these is visited. */

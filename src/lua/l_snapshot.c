@@ -81,21 +81,10 @@ static void copy_fields(lua_State *L, luc_l_nn *nn, int index) {
 /* Puts the tree's peers and copies of their tables into the table at 3. */
 static void copy_peers(lua_State *L, snapshot_box *box, luc_module *root) {
   luc_l_nn *nn = box->nn;
-  luc_walk w;
+  const luc_members *all = luc_l_push_modules(L, nn, root, 0);
   lua_Integer n = 0;
-  luc__walk_begin(&w, nn->st->ctx, root, NULL, LUC_MEMBERS_UNNAMED);
-  size_t count = 0;
-  while (luc__walk_next(&w) != NULL) count++;
-  luc_status status = luc__walk_end(&w);
-  luc_l_check(L, nn->st, status);
-  /* Pushing peers may raise, so not while walking. */
-  luc_module **list = lua_newuserdatauv(L, (count + 1) * sizeof *list, 0);
-  luc__walk_begin(&w, nn->st->ctx, root, NULL, LUC_MEMBERS_UNNAMED);
-  for (size_t i = 0; i < count; i++) list[i] = luc__walk_next(&w);
-  status = luc__walk_end(&w);
-  luc_l_check(L, nn->st, status);
-  for (size_t i = 0; i < count; i++) {
-    luc_l_pushmodule(L, nn, list[i]);
+  for (size_t i = 0; i < all->n; i++) {
+    luc_l_pushmodule(L, nn, all->items[i].module);
     lua_pushvalue(L, -1);
     lua_rawseti(L, 3, ++n);
     copy_fields(L, nn, lua_gettop(L));
@@ -103,7 +92,7 @@ static void copy_peers(lua_State *L, snapshot_box *box, luc_module *root) {
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  box->n = (lua_Integer)count;
+  box->n = (lua_Integer)all->n;
 }
 
 /* core.nn._snapshot(m) */

@@ -417,9 +417,10 @@ typedef struct luc_walk {
   luc_status status;
 } luc_walk;
 enum {
-  LUC_WALK_POST = 256,      /* children first */
-  LUC_WALK_LEAVE = 1024,    /* twice: before and after what is below (`leaving`) */
-  LUC_WALK_PER_PARENT = 512 /* once under each parent, as a recursion over children() goes */
+  LUC_WALK_POST = 256,       /* children first */
+  LUC_WALK_LEAVE = 1024,     /* twice: before and after what is below (`leaving`) */
+  LUC_WALK_PER_PARENT = 512, /* once under each parent, as a recursion over children() goes */
+  LUC_WALK_TABLES = 2048     /* of luc_module_members: only modules that have `tables` */
 };
 void luc__walk_begin(luc_walk *w, luc_context *ctx, luc_module *root, const char *prefix,
                      int flags);

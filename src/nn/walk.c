@@ -179,6 +179,7 @@ luc_status luc_module_members(luc_context *ctx, luc_module *m, luc_member_kind k
   bool own = kind == LUC_MEMBERS_CHILDREN ||
              (kind != LUC_MEMBERS_MODULES && (flags & LUC_MEMBERS_OWN) != 0);
   while (status == LUC_OK && (m = luc__walk_next(&w)) != NULL) {
+    if (!m->tables && (flags & LUC_WALK_TABLES) != 0) continue;
     if (kind == LUC_MEMBERS_MODULES)
       status = append(&c, &w.path, NULL, NULL, m);
     else if (kind == LUC_MEMBERS_CHILDREN)
