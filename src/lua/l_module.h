@@ -132,6 +132,13 @@ void luc_l_open_overrides(lua_State *L, luc_l_nn *nn);
 void luc_l_pushmodule(lua_State *L, luc_l_nn *nn, luc_module *m);
 /* Pushes a new peer with an unbuilt module of this class. */
 luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *cls);
+/* Pushes what a slot holds, or nil. */
+static inline void luc_l_push_held(lua_State *L, luc_l_nn *nn, luc_slot slot, void *object) {
+  if (slot == LUC_SLOT_CHILD)
+    luc_l_pushmodule(L, nn, object);
+  else
+    luc_l_pushtensor(L, nn->st, object);
+}
 /* Gives peers to children that a constructor made. */
 void luc_l_attach_children(lua_State *L, luc_l_peer *peer, int index);
 /* Forgets what is cached of the children as a list: their positions, core.nn._slots. */

@@ -26,12 +26,10 @@ static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
     if (!(e = luc_l_push_name(L, map, e))) continue;
     lua_rawseti(L, list, ++n);
-    if (!e->value)
-      lua_pushboolean(L, false);
-    else if (kind == LUC_SLOT_CHILD)
-      luc_l_pushmodule(L, peer->nn, e->value);
+    if (e->value)
+      luc_l_push_held(L, peer->nn, (luc_slot)kind, e->value);
     else
-      luc_l_pushtensor(L, peer->nn->st, e->value);
+      lua_pushboolean(L, false);
     lua_rawseti(L, list, ++n);
   }
 }
@@ -292,10 +290,7 @@ static int view_index(lua_State *L) {
   if (lua_type(L, 2) != LUA_TSTRING) return 0;
   luc_map_entry *e = luc__map_find(&peer->m->slots[kind], lua_tostring(L, 2), lua_rawlen(L, 2));
   if (!e) return 0;
-  if (kind == LUC_SLOT_CHILD)
-    luc_l_pushmodule(L, peer->nn, e->value);
-  else
-    luc_l_pushtensor(L, peer->nn->st, e->value);
+  luc_l_push_held(L, peer->nn, (luc_slot)kind, e->value);
   return 1;
 }
 

@@ -200,10 +200,7 @@ static int read_named(lua_State *L, luc_l_peer *peer) {
   luc_slot slot;
   luc_map_entry *e = luc__slot_find(m, name, length, &slot);
   if (e) {
-    if (slot == LUC_SLOT_CHILD)
-      luc_l_pushmodule(L, peer->nn, e->value);
-    else
-      luc_l_pushtensor(L, peer->nn->st, e->value);
+    luc_l_push_held(L, peer->nn, slot, e->value);
     return cached(L);
   }
   if (!luc_l_is_view(name)) return 0;

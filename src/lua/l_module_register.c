@@ -114,10 +114,7 @@ static void run_hooks(lua_State *L, luc_l_peer *peer, luc_slot slot, int key, in
   luc_l_leave(L, st, outer,
               luc__registration_run(st->ctx, peer->m, slot, lua_tostring(L, key), &object, held));
   if (!held->tensor && !held->module) return;
-  if (slot == LUC_SLOT_CHILD)
-    luc_l_pushmodule(L, peer->nn, object);
-  else
-    luc_l_pushtensor(L, st, object);
+  luc_l_push_held(L, peer->nn, slot, object);
   lua_replace(L, value);
   luc__registered_drop(st->ctx, held); /* what is at `value` holds it */
 }

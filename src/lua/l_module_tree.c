@@ -499,10 +499,7 @@ static int has_slot(lua_State *L) {
   bool found = e && (lua_isnoneornil(L, 3) || lua_tointeger(L, 3) == (int)slot);
   lua_pushboolean(L, found);
   if (!found) return 1;
-  if (slot == LUC_SLOT_CHILD)
-    luc_l_pushmodule(L, peer->nn, e->value);
-  else
-    luc_l_pushtensor(L, peer->nn->st, e->value);
+  luc_l_push_held(L, peer->nn, slot, e->value);
   return 2;
 }
 
