@@ -84,19 +84,6 @@ static bool to_integer(lua_State *L, int index, int64_t *out) {
   return whole;
 }
 
-static bool read_number(lua_State *L, int index, luc_value *v) {
-  int type = lua_type(L, index);
-  if (type == LUA_TNUMBER) {
-    *v = lua_isinteger(L, index) ? luc_v_int(lua_tointeger(L, index))
-                                 : luc_v_float(lua_tonumber(L, index));
-  } else if (type == LUA_TBOOLEAN) {
-    *v = luc_v_bool(lua_toboolean(L, index));
-  } else {
-    return false;
-  }
-  return true;
-}
-
 /* Readers say false when the value is of the wrong kind. */
 typedef bool (*read_fn)(reader *r, int p, int index);
 
@@ -107,12 +94,15 @@ static bool read_tensor(reader *r, int p, int index) {
   return true;
 }
 
-static bool read_operand(reader *r, int p, int index) {
-  return read_tensor(r, p, index) || read_number(r->L, index, &r->a->v[p]);
+static bool read_scalar(reader *r, int p, int index) {
+  luc_scalar s;
+  if (!luc_l_toscalar(r->L, index, &s)) return false;
+  r->a->v[p] = luc_v_scalar(s);
+  return true;
 }
 
-static bool read_scalar(reader *r, int p, int index) {
-  return read_number(r->L, index, &r->a->v[p]);
+static bool read_operand(reader *r, int p, int index) {
+  return read_tensor(r, p, index) || read_scalar(r, p, index);
 }
 
 static bool read_int(reader *r, int p, int index) {

@@ -66,15 +66,13 @@ static int read_csv(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
   luc_csv_options options = {.dtype = LUC_FLOAT32};
-  luc_scalar fill = {LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, READ_FILL)}};
+  luc_scalar fill;
   luc_input input;
   lua_settop(L, READ_COLUMNS);
-  if (lua_isinteger(L, READ_FILL))
-    fill = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, READ_FILL)}};
   options.delimiter = *luaL_checkstring(L, READ_DELIMITER);
   options.header = lua_toboolean(L, READ_HEADER);
   options.only_header = !luc_l_todtype(L, READ_DTYPE, &options.dtype);
-  options.fill = lua_isnil(L, READ_FILL) ? NULL : &fill;
+  options.fill = luc_l_toscalar(L, READ_FILL, &fill) ? &fill : NULL;
   options.columns = columns_of(L, &options.ncolumns);
   text_box *names = new_text_box(L, st);
   luc_l_box *holder = luc_l_newbox(L, st);

@@ -374,17 +374,9 @@ int luc_l_index_set(lua_State *L, luc_l_state *st, luc_tensor *t) {
   spec s;
   luc_scalar scalar = {LUC_SCALAR_INT, {.i = 0}};
   luc_tensor *value = luc_l_totensor(L, 3);
-  int type = lua_type(L, 3);
-  if (type == LUA_TBOOLEAN) {
-    scalar = (luc_scalar){LUC_SCALAR_BOOL, {.i = lua_toboolean(L, 3)}};
-  } else if (type == LUA_TNUMBER && lua_isinteger(L, 3)) {
-    scalar = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, 3)}};
-  } else if (type == LUA_TNUMBER) {
-    scalar = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, 3)}};
-  } else if (!value) {
+  if (!value && !luc_l_toscalar(L, 3, &scalar))
     return luc_l_error(L, "index: a number, boolean or Tensor can be assigned (got %s)",
                        luc_l_given(L, 3));
-  }
   read_spec(L, st, t, &s);
   luc_status status = set(st->ctx, t, &s, value, scalar);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, st)) {

@@ -100,17 +100,11 @@ static luc_l_box *push_copy(lua_State *L, luc_l_state *st, const char *who, luc_
 }
 
 static luc_scalar check_result(lua_State *L, luc_l_state *st, const char *who, luc_dtype dtype) {
-  luc_scalar s = {LUC_SCALAR_BOOL, {.i = lua_toboolean(L, -1)}};
-  if (lua_isinteger(L, -1)) {
-    s = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, -1)}};
-  } else if (lua_type(L, -1) == LUA_TNUMBER) {
-    s = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, -1)}};
-  } else if (!lua_isboolean(L, -1)) {
+  luc_scalar s;
+  if (!luc_l_toscalar(L, -1, &s))
     luc_l_error(L, "%s: callable must return a number or boolean (got %s)", who,
                 luc_l_given(L, -1));
-  }
-  luc_status status = luc__check_scalar(st->ctx, s, dtype);
-  if (status != LUC_OK) luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
+  luc_l_check(L, st, luc__failed_as(st->ctx, luc__check_scalar(st->ctx, s, dtype), who));
   return s;
 }
 

@@ -292,10 +292,9 @@ static void push_argument(lua_State *L, luc_l_nn *nn, const luc_value *v) {
 
 luc_value luc_l_plain_value(lua_State *L, int index) {
   luc_tensor *t = luc_l_totensor(L, index);
+  luc_scalar s;
   if (t) return luc_v_tensor(t);
-  if (lua_isinteger(L, index)) return luc_v_int(lua_tointeger(L, index));
-  if (lua_type(L, index) == LUA_TNUMBER) return luc_v_float(lua_tonumber(L, index));
-  return lua_isboolean(L, index) ? luc_v_bool(lua_toboolean(L, index)) : luc_v_none();
+  return luc_l_toscalar(L, index, &s) ? luc_v_scalar(s) : luc_v_none();
 }
 
 /* Takes the values from `from` up as outputs. Nothing raises once the first is taken. */

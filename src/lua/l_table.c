@@ -42,18 +42,10 @@ typedef struct leaf {
 
 /* A number, boolean or one-element tensor; false if it is none. */
 static bool to_scalar(lua_State *L, int index, luc_scalar *s) {
-  int type = lua_type(L, index);
-  if (type == LUA_TBOOLEAN) {
-    *s = (luc_scalar){LUC_SCALAR_BOOL, {.i = lua_toboolean(L, index)}};
-  } else if (type == LUA_TNUMBER && lua_isinteger(L, index)) {
-    *s = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, index)}};
-  } else if (type == LUA_TNUMBER) {
-    *s = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, index)}};
-  } else {
-    luc_tensor *t = luc_l_totensor(L, index);
-    if (!t || t->numel != 1 || t->inner) return false;
-    *s = luc__load_scalar(t->data, t->dtype);
-  }
+  if (luc_l_toscalar(L, index, s)) return true;
+  luc_tensor *t = luc_l_totensor(L, index);
+  if (!t || t->numel != 1 || t->inner) return false;
+  *s = luc__load_scalar(t->data, t->dtype);
   return true;
 }
 

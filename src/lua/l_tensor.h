@@ -85,6 +85,19 @@ luc_generator *luc_l_togenerator(lua_State *L, int index);   /* NULL if it is no
 /* Pushes an array table of integers: a shape. */
 void luc_l_pushsizes(lua_State *L, int n, const int64_t *sizes);
 void luc_l_pushscalar(lua_State *L, luc_scalar s);
+/* The number or boolean at the index; false if it is neither. */
+static inline bool luc_l_toscalar(lua_State *L, int index, luc_scalar *out) {
+  int type = lua_type(L, index);
+  if (type == LUA_TNUMBER && lua_isinteger(L, index))
+    *out = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, index)}};
+  else if (type == LUA_TNUMBER)
+    *out = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, index)}};
+  else if (type == LUA_TBOOLEAN)
+    *out = (luc_scalar){LUC_SCALAR_BOOL, {.i = lua_toboolean(L, index)}};
+  else
+    return false;
+  return true;
+}
 /* Pushes a number, boolean, string or list of numbers; nil for others. from_one: positions. */
 void luc_l_push_value(lua_State *L, const luc_value *v, bool from_one);
 /* Pushes a list of tensors as an array table; each is Lua's, and no longer in the list, once it has
