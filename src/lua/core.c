@@ -49,8 +49,7 @@ static int state_gc(lua_State *L) {
 static luc_l_state *new_state(lua_State *L) {
   luc_l_state *st = lua_newuserdatauv(L, sizeof *st, 0);
   memset(st, 0, sizeof *st);
-  luc_l_push_gc(L, state_gc);
-  lua_setmetatable(L, -2);
+  luc_l_set_gc(L, state_gc);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   st->main = lua_tothread(L, -1);

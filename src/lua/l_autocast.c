@@ -39,8 +39,7 @@ static luc_autocast autocast_of(luc_l_state *st, const luc_l_args *a) {
 static int new_region(lua_State *L, luc_l_state *st, luc_l_args *a) {
   region *r = lua_newuserdatauv(L, sizeof *r, 0);
   *r = (region){.st = st, .to = autocast_of(st, a)};
-  luc_l_get(L, st, LUC_L_REGION_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_REGION_META);
   return 1;
 }
 

@@ -163,8 +163,7 @@ static int new_mode(lua_State *L, luc_l_state *st, luc_l_args *a) {
   *g = (guard){.st = st};
   for (int i = 0; i < 3; i++)
     g->set[i] = a->v[i].kind == LUC_BOOLEAN ? (int8_t)(a->v[i].as.i != 0) : -1;
-  luc_l_get(L, st, LUC_L_MODE_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_MODE_META);
   return 1;
 }
 

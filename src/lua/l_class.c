@@ -185,8 +185,7 @@ static luc_l_class *new_class(lua_State *L, luc_l_nn *nn) {
   memset(c, 0, sizeof *c);
   c->magic = LUC_L_MAGIC_CLASS;
   c->nn = nn;
-  luc_l_push_gc(L, class_gc);
-  lua_setmetatable(L, -2);
+  luc_l_set_gc(L, class_gc);
   lua_newtable(L);
   lua_setiuservalue(L, -2, LUC_L_CLASS_TABLE);
   return c;

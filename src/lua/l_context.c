@@ -103,7 +103,7 @@ static int push_length(lua_State *L, luc_l_state *st, const luc_tensor *t, const
   luc_status status = luc__dim_wrap(st->ctx, dim->as.i, t->ndim, &d);
   if (status == LUC_OK && !t->ndim)
     status = luc__fail(st->ctx, LUC_ERR_INDEX, "a 0-d tensor has no dimensions");
-  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
+  luc_l_check(L, st, luc__failed_as(st->ctx, status, who));
   lua_pushinteger(L, values[d]);
   return 1;
 }
@@ -223,8 +223,7 @@ static int set_printoptions(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_print_options o = st->ctx->print;
   luc_status status = LUC_OK;
   if (!luc_is_none(&a->v[4])) status = profile_options(st->ctx, a->v[4].as.string, &o);
-  if (status != LUC_OK)
-    return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "set_printoptions"));
+  luc_l_check(L, st, luc__failed_as(st->ctx, status, "set_printoptions"));
   read_option(L, "precision", &a->v[0], LUC_PRINT_PRECISION, &o.precision);
   read_option(L, "edgeitems", &a->v[2], INT_MAX, &o.edge);
   read_option(L, "linewidth", &a->v[3], INT_MAX, &o.line_width);

@@ -21,8 +21,7 @@ static text_box *new_text_box(lua_State *L, luc_l_state *st) {
   text_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   box->st = st;
   luc__text_init(&box->text, st->ctx);
-  luc_l_push_gc(L, drop_text);
-  lua_setmetatable(L, -2);
+  luc_l_set_gc(L, drop_text);
   return box;
 }
 

@@ -12,8 +12,7 @@
 static void **new_capsule(lua_State *L, luc_l_state *st, bool versioned) {
   void **capsule = lua_newuserdatauv(L, sizeof *capsule, 0);
   *capsule = NULL;
-  luc_l_get(L, st, versioned ? LUC_L_DLPACK_VERSIONED_META : LUC_L_DLPACK_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, versioned ? LUC_L_DLPACK_VERSIONED_META : LUC_L_DLPACK_META);
   return capsule;
 }
 

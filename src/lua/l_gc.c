@@ -43,8 +43,7 @@ static void set_limit(lua_State *L, luc_l_state *st, size_t young) {
 static void make_sentinel(lua_State *L, luc_l_state *st) {
   luc_l_state **sentinel = lua_newuserdatauv(L, sizeof *sentinel, 0);
   *sentinel = st;
-  luc_l_get(L, st, LUC_L_SENTINEL_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_SENTINEL_META);
   lua_pushnil(L); /* no stale slot of the stack may keep it alive: the collector looks at those */
   lua_replace(L, -2);
   lua_pop(L, 1);

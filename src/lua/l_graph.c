@@ -40,8 +40,7 @@ static void push_handle(lua_State *L, luc_l_state *st) {
   lua_newuserdatauv(L, 0, 1);
   lua_insert(L, -2);
   lua_setiuservalue(L, -2, 1);
-  luc_l_get(L, st, LUC_L_HANDLE_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_HANDLE_META);
 }
 
 static int handle_remove(lua_State *L) {

@@ -95,7 +95,7 @@ static luc_l_box *push_copy(lua_State *L, luc_l_state *st, const char *who, luc_
   if (t != like) status = luc__expand(st->ctx, t, like->ndim, like->sizes, &wide);
   if (status == LUC_OK) status = luc__duplicate(st->ctx, wide ? wide : t, &box->t);
   if (wide) luc_tensor_release(st->ctx, wide);
-  if (status != LUC_OK) luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
+  luc_l_check(L, st, luc__failed_as(st->ctx, status, who));
   return box;
 }
 

@@ -23,8 +23,7 @@ static int copies_gc(lua_State *L) {
 static int copies_new(lua_State *L) {
   copies_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (copies_box){.copies = {.host = true}};
-  luc_l_get(L, luc_l_state_of(L), LUC_L_COPIES_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, luc_l_state_of(L), LUC_L_COPIES_META);
   return 1;
 }
 

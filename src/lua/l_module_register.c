@@ -411,7 +411,7 @@ static int wrap(lua_State *L, luc_l_state *st, const luc_l_args *a, int flags, b
                           : luc__tensor_empty(st->ctx, st->ctx->default_dtype, 1, &none, &box->t);
   if (status == LUC_OK && grad) status = luc_tensor_set_requires_grad(st->ctx, box->t, true);
   const char *who = flags & LUC_TF_PARAMETER ? "Parameter" : "Buffer";
-  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
+  luc_l_check(L, st, luc__failed_as(st->ctx, status, who));
   box->t->flags = (uint8_t)(box->t->flags | flags);
   luc_l_setpeer(L, st, -1);
   return 1;

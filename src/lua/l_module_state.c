@@ -31,8 +31,7 @@ static int state_gc(lua_State *L) {
 static state_box *new_state(lua_State *L, luc_l_state *st) {
   state_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (state_box){.st = st};
-  luc_l_push_gc(L, state_gc);
-  lua_setmetatable(L, -2);
+  luc_l_set_gc(L, state_gc);
   return box;
 }
 

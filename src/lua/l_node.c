@@ -15,8 +15,7 @@ typedef struct node_box {
 static node_box *new_box(lua_State *L, luc_l_state *st) {
   node_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (node_box){LUC_L_MAGIC_NODE, st, NULL, NULL};
-  luc_l_get(L, st, LUC_L_NODE_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_NODE_META);
   return box;
 }
 

@@ -20,8 +20,7 @@ static int close_npz(lua_State *L) {
 static npz_box *new_npz_box(lua_State *L, luc_l_state *st) {
   npz_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (npz_box){st, NULL};
-  luc_l_push_gc(L, close_npz);
-  lua_setmetatable(L, -2);
+  luc_l_set_gc(L, close_npz);
   return box;
 }
 

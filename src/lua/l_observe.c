@@ -223,8 +223,7 @@ static int tape_new(lua_State *L) {
   t->light = light;
   t->observer.called = note;
   t->st = st;
-  luc_l_get(L, st, LUC_L_TAPE_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_TAPE_META);
   luc_l_get(L, st, LUC_L_PEERS);
   if (ctx->observer && lua_rawgetp(L, -1, ctx->observer) != LUA_TNIL) {
     lua_setiuservalue(L, -3, 1); /* its address stays good */

@@ -106,7 +106,7 @@ static void run_or_raise(lua_State *L, luc_l_state *st, const luc_l_row *row, co
     for (int i = 0; i < row->nresults && status != LUC_OK && !a->inplace && !a->nout; i++)
       luc__value_release(st->ctx, &out[i]);
   }
-  if (status != LUC_OK) luc_l_raise(L, st, luc__failed_as(st->ctx, status, row->sig.who));
+  luc_l_check(L, st, luc__failed_as(st->ctx, status, row->sig.who));
 }
 
 /* Pushes the argument that holds t: what in-place and out= calls return. */

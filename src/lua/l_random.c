@@ -10,8 +10,7 @@ static luc_l_generator *push_generator(lua_State *L, luc_l_state *st) {
   memset(g, 0, sizeof *g);
   g->magic = LUC_L_MAGIC_GENERATOR;
   g->generator = &g->own;
-  luc_l_get(L, st, LUC_L_GENERATOR_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_GENERATOR_META);
   return g;
 }
 

@@ -24,8 +24,7 @@ static int close_file(lua_State *L) {
 static open_file *new_file(lua_State *L, luc_l_state *st) {
   open_file *box = lua_newuserdatauv(L, sizeof *box, 1);
   *box = (open_file){st, NULL};
-  luc_l_get(L, st, LUC_L_FILE_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_FILE_META);
   return box;
 }
 
@@ -130,8 +129,7 @@ static int read_index(lua_State *L) {
   lua_settop(L, 2);
   index_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (index_box){.st = st};
-  luc_l_push_gc(L, free_index);
-  lua_setmetatable(L, -2);
+  luc_l_set_gc(L, free_index);
   luc_status status = luc_l_open_input(L, ctx, "safetensors index", 1, &input);
   if (status == LUC_OK) {
     status = luc__shards_read(&input, &box->shards);

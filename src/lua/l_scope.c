@@ -102,8 +102,7 @@ static scope *push_new_guard(lua_State *L, luc_l_state *st) {
   *s = (scope){.st = st, .done = true};
   luc_l_push_table(L, 0, "v");
   lua_setiuservalue(L, -2, 1);
-  luc_l_get(L, st, LUC_L_SCOPE_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_SCOPE_META);
   if (st->guard) return s;
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_GUARD]);

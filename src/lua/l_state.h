@@ -130,8 +130,18 @@ static inline void *luc_l_userdata(lua_State *L, int index, size_t size) {
 }
 /* Keeps a string for as long as the state lives, so that equal ones have its address. */
 const char *luc_l_intern(lua_State *L, luc_l_state *st, const char *text);
+/* Gives the userdata on top of the stack the metatable LUC_L_… `key`. */
+static inline void luc_l_set_meta(lua_State *L, luc_l_state *st, int key) {
+  luc_l_get(L, st, key);
+  lua_setmetatable(L, -2);
+}
 /* Pushes a metatable that has this finalizer. */
 void luc_l_push_gc(lua_State *L, lua_CFunction gc);
+/* Gives one to the userdata on top of the stack. */
+static inline void luc_l_set_gc(lua_State *L, lua_CFunction gc) {
+  luc_l_push_gc(L, gc);
+  lua_setmetatable(L, -2);
+}
 /* Pushes a new table, weak in its keys ("k") or values ("v") unless mode is NULL. */
 void luc_l_push_table(lua_State *L, int narray, const char *mode);
 /* The context, or an error when the state is closing. */

@@ -119,8 +119,8 @@ static void fail_ragged(walk *w, int depth, int index) {
 }
 
 static void check_fits(walk *w, luc_scalar s) {
-  luc_status status = luc__check_scalar(w->st->ctx, s, w->dtype);
-  if (status != LUC_OK) luc_l_raise(w->L, w->st, luc__failed_as(w->st->ctx, status, w->who));
+  luc_context *ctx = w->st->ctx;
+  luc_l_check(w->L, w->st, luc__failed_as(ctx, luc__check_scalar(ctx, s, w->dtype), w->who));
 }
 
 /* Every table has the length its depth wants. Value at `index`. */
@@ -231,7 +231,7 @@ static void new_tensor_of(walk *w, luc_l_box *box) {
   luc_status status = luc_tensor_new(ctx, w->dtype, w->ndim, w->sizes, &box->t);
   if (status == LUC_ERR_MEMORY && luc_l_collect(w->L, w->st))
     status = luc_tensor_new(ctx, w->dtype, w->ndim, w->sizes, &box->t);
-  if (status != LUC_OK) luc_l_raise(w->L, w->st, status);
+  luc_l_check(w->L, w->st, status);
 }
 
 /* Fills the box with a new tensor of what is at `index`. dtype: LUC_NUM_DTYPES for what fits. */
@@ -269,8 +269,7 @@ static int make_tensor(lua_State *L, luc_l_state *st, const char *who, const luc
                        luc_dtype dtype) {
   int index = (int)v[0].as.i;
   if (!luc_is_none(&v[1])) dtype = (luc_dtype)v[1].as.i;
-  luc_status status = luc__check_device(st->ctx, &v[2]);
-  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
+  luc_l_check(L, st, luc__failed_as(st->ctx, luc__check_device(st->ctx, &v[2]), who));
   luc_l_box *box = luc_l_newbox(L, st);
   luc_tensor *t = luc_l_totensor(L, index);
   if (t) luc_l_need_values(L, who, t);
@@ -281,8 +280,7 @@ static int make_tensor(lua_State *L, luc_l_state *st, const char *who, const luc
   }
   lua_pushvalue(L, -1);
   if (!v[3].as.i) return 1;
-  status = luc_tensor_set_requires_grad(st->ctx, box->t, true);
-  return luc_l_results(L, st, 1, status);
+  return luc_l_results(L, st, 1, luc_tensor_set_requires_grad(st->ctx, box->t, true));
 }
 
 static int tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {

@@ -46,8 +46,7 @@ static void keep_box(lua_State *L, luc_l_state *st, int key, luc_l_box **kept) {
 static luc_l_box *push_fresh(lua_State *L, luc_l_state *st) {
   luc_l_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (luc_l_box){.magic = LUC_L_MAGIC_TENSOR};
-  luc_l_get(L, st, LUC_L_TENSOR_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_TENSOR_META);
   if (lua_gc(L, LUA_GCISRUNNING) <= st->finalizing) luc_l_note(L, st, -1);
   return box;
 }
@@ -192,8 +191,7 @@ luc_l_hold *luc_l_newhold(lua_State *L, luc_l_state *st) {
   }
   luc_l_hold *hold = lua_newuserdatauv(L, sizeof *hold, 0);
   *hold = (luc_l_hold){.magic = LUC_L_MAGIC_HOLD, .st = st};
-  luc_l_get(L, st, LUC_L_HOLD_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_HOLD_META);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_HOLD]);
   st->hold = hold;

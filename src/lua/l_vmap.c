@@ -79,8 +79,7 @@ static int new_level(lua_State *L, luc_l_state *st, luc_l_args *a) {
   l->vmap.id = ++st->ctx->next_id;
   l->vmap.size = a->v[0].as.i;
   l->vmap.randomness = (luc_randomness)randomness;
-  luc_l_get(L, st, LUC_L_LEVEL_META);
-  lua_setmetatable(L, -2);
+  luc_l_set_meta(L, st, LUC_L_LEVEL_META);
   lua_pushinteger(L, (lua_Integer)l->vmap.id);
   return 2;
 }
