@@ -2,6 +2,7 @@
 -- its __init; # asks its length().
 
 local core = require "lucerna.core"
+local classes = require "lucerna.classes"
 
 local plain = {}
 
@@ -9,17 +10,9 @@ local fail = core._fail
 
 --- A class of that name with the methods of `base` besides its own; `who` asks for it.
 function plain.class(who, name, base)
-  if type(name) ~= "string" then fail("%s: expected a name (got %s)", who, type(name)) end
-  local class = setmetatable({__name = name}, {
-    __index = base,
-    __call = function(class, ...)
-      local self = setmetatable({}, class)
-      class.__init(self, ...)
-      return self
-    end,
-    __tostring = function() return name end,
-  })
-  class.__index = class
+  classes.check(who, name)
+  local class = classes.new(name, base)
+  getmetatable(class).__tostring = function() return name end
   class.__len = function(self) return class.length(self) end
   return class
 end

@@ -646,6 +646,9 @@ describe("an optimizer of one's own", function()
     assert.are.equal(1.25, p:item())
     assert.are.equal(1, count)
     assert.is_true(optim.is_optimizer(o))
+    local ring = {} -- its own metatable, and its parent
+    ring.__index = ring
+    assert.is_false(optim.is_optimizer(setmetatable({}, setmetatable(ring, ring))))
     local other = Signs({parameter {1.0}}, {lr = 1})
     other:load_state_dict(o:state_dict())
     assert.are.equal(1, other:state_dict().state[0].step)

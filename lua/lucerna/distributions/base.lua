@@ -5,7 +5,7 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local constraints = require "lucerna.distributions.constraints"
 local arguments = require "lucerna.arguments"
-local new_class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local tools = require "lucerna.distributions.tools"
 
 local fail, join = tools.fail, tools.join
@@ -21,9 +21,8 @@ end
 
 -- A class with getters, of distributions or of anything else.
 function base.kind(name, parent)
-  local class = new_class(name, parent)
+  local class = classes.new(name, parent)
   class.getters = setmetatable({}, {__index = parent and parent.getters})
-  class._parent = parent
   class.__index = function(object, key) return read(class, object, key) end
   return class
 end
@@ -36,7 +35,7 @@ function base.root(name, takes)
     local check = takes[key]
     if not check then return method end
     local function checked(self, ...)
-      if not tools.is_a(self, class) then
+      if not classes.is_a(self, class) then
         fail("%s: must be called with a colon, object:%s(...)", key, key)
       end
       return method(self, check(key, ...))
@@ -56,12 +55,7 @@ function base.class(name, parent) return base.subclass(name, parent, base.Distri
 
 -- A class that a user makes, of Parent or else the root of its family.
 function base.subclass(name, parent, default)
-  if type(name) ~= "string" then
-    core._fail("class: expected a name (got %s)", type(name))
-  end
-  if parent ~= nil and (type(parent) ~= "table" or parent.__index == nil) then
-    core._fail("class: parent must be a class (got %s)", core.nn.kind_name(parent))
-  end
+  classes.check("class", name, parent)
   return base.kind(name, parent or default)
 end
 

@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
+local classes = require "lucerna.classes"
 local base = require "lucerna.distributions.base"
 local constraints = require "lucerna.distributions.constraints"
 local kl = require "lucerna.distributions.kl"
@@ -16,7 +17,7 @@ local sum_rightmost = tools.sum_rightmost
 local M = {}
 
 local function check_base(who, d)
-  if not tools.is_a(d, Distribution) then
+  if not classes.is_a(d, Distribution) then
     fail("%s: base_distribution must be a Distribution (got %s)", who, type(d))
   end
 end
@@ -97,12 +98,12 @@ M.TransformedDistribution = base.class "TransformedDistribution"
 local Transformed = M.TransformedDistribution
 
 local function transform_list(given)
-  if tools.is_a(given, transforms.Transform) then return {given} end
+  if classes.is_a(given, transforms.Transform) then return {given} end
   if type(given) ~= "table" then
     fail("TransformedDistribution: transforms must be a Transform or list, but was %s", given)
   end
   for _, t in ipairs(given) do
-    if not tools.is_a(t, transforms.Transform) then
+    if not classes.is_a(t, transforms.Transform) then
       fail("TransformedDistribution: transforms must be a Transform or a list of Transforms")
     end
   end

@@ -2,6 +2,7 @@
 -- the nearest of their parents.
 
 local lucerna = require "lucerna"
+local classes = require "lucerna.classes"
 local base = require "lucerna.distributions.base"
 local tools = require "lucerna.distributions.tools"
 
@@ -35,9 +36,9 @@ local function find(class_p, class_q)
     local q = formulas[p] and class_q
     while q do
       if formulas[p][q] then return formulas[p][q] end
-      q = q._parent
+      q = classes.parent(q)
     end
-    p = p._parent
+    p = classes.parent(p)
   end
 end
 

@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
+local classes = require "lucerna.classes"
 local base = require "lucerna.distributions.base"
 local constraints = require "lucerna.distributions.constraints"
 local counts = require "lucerna.distributions.counts"
@@ -73,11 +74,11 @@ local Mixture = M.MixtureSameFamily
 
 local function check_parts(mixture, component)
   local who = "MixtureSameFamily"
-  if not tools.is_a(mixture, discrete.Categorical) then
+  if not classes.is_a(mixture, discrete.Categorical) then
     tools.fail("%s: The Mixture distribution needs to be an instance of "
       .. "distributions.Categorical", who)
   end
-  if not tools.is_a(component, Distribution) or #component.batch_shape == 0 then
+  if not classes.is_a(component, Distribution) or #component.batch_shape == 0 then
     tools.fail("%s: The Component distribution need to be an instance of "
       .. "distributions.Distribution with a batch dimension", who)
   end

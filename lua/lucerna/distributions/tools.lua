@@ -119,13 +119,6 @@ function tools.broadcast_shape(shape, ...)
   return result
 end
 
---- Is a value an instance of a class, or of a subclass of it?
-function tools.is_a(value, class)
-  local own = type(value) == "table" and getmetatable(value)
-  while type(own) == "table" and own ~= class do own = rawget(own, "_parent") end
-  return own == class
-end
-
 --- Sums the last n dimensions.
 function tools.sum_rightmost(value, n)
   if n == 0 then return value end

@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
+local classes = require "lucerna.classes"
 local base = require "lucerna.distributions.base"
 local constraints = require "lucerna.distributions.constraints"
 local tools = require "lucerna.distributions.tools"
@@ -440,7 +441,7 @@ Independent._parameters = {"base_transform", "reinterpreted_batch_ndims"}
 function Independent:__init(...)
   local base_transform, n, cache_size = arguments("IndependentTransform",
     {"base_transform", "reinterpreted_batch_ndims", "cache_size"}, ...)
-  if not tools.is_a(base_transform, Transform) then
+  if not classes.is_a(base_transform, Transform) then
     fail("IndependentTransform: base_transform must be a Transform (got %s)",
       type(base_transform))
   end
@@ -485,7 +486,7 @@ function Compose:__init(...)
     fail("ComposeTransform: parts must be a list of Transforms (got %s)", type(parts))
   end
   for i, part in ipairs(parts) do
-    if not tools.is_a(part, Transform) then
+    if not classes.is_a(part, Transform) then
       fail("ComposeTransform: parts[%d] must be a Transform (got %s)", i, type(part))
     end
   end

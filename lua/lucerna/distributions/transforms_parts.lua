@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
+local classes = require "lucerna.classes"
 local constraints = require "lucerna.distributions.constraints"
 local tools = require "lucerna.distributions.tools"
 local transforms = require "lucerna.distributions.transforms"
@@ -15,7 +16,7 @@ local fail = tools.fail
 local function sequence(who, tseq)
   if type(tseq) ~= "table" or #tseq == 0 then fail("%s: tseq must be a list of Transforms", who) end
   for i, t in ipairs(tseq) do
-    if not tools.is_a(t, transforms.Transform) then
+    if not classes.is_a(t, transforms.Transform) then
       fail("%s: tseq[%d] must be a Transform (got %s)", who, i, type(t))
     end
   end

@@ -3,7 +3,7 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local optimizer = require "lucerna.optim.optimizer"
 
 local Optimizer = optimizer.Optimizer
@@ -20,7 +20,7 @@ local module = {}
 -- and columns, whose product over the mean is v.
 --   p = p - lr * weight_decay * p
 --   p = p - max(eps[2], RMS(p)) * min(lr, 1 / √t) * u / max(1, RMS(u) / d);  u = g / √v
-module.Adafactor = class("Adafactor", Optimizer)
+module.Adafactor = classes.new("Adafactor", Optimizer)
 local Adafactor = module.Adafactor
 
 -- eps[1] may be None: then it is the dtype's.

@@ -1,7 +1,7 @@
 -- Schedulers that move rate and momentum in cycles: CyclicLR and OneCycleLR.
 
 local arguments = require "lucerna.arguments"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local scheduler = require "lucerna.optim.scheduler"
 
 local LRScheduler, fail, each = scheduler.LRScheduler, scheduler.fail, scheduler.each
@@ -47,7 +47,7 @@ local SCALES = {
 -- ("iterations"), cycle_momentum = true, base_momentum = 0.8, max_momentum = 0.9, last_epoch = -1):
 -- the rate goes up and down between two bounds, momentum (or the first beta) the other way.
 -- scale_fn(cycle or iteration) scales the height of cycles. Smith, arXiv:1506.01186.
-cycles.CyclicLR = class("CyclicLR", LRScheduler)
+cycles.CyclicLR = classes.new("CyclicLR", LRScheduler)
 local CyclicLR = cycles.CyclicLR
 
 function CyclicLR:__init(...)
@@ -119,7 +119,7 @@ local ANNEAL = {
 -- last_epoch = -1): the rate rises from max_lr / div_factor to max_lr in the first pct_start of all
 -- steps and falls to 1 / final_div_factor of where it began; momentum goes the other way. Stepped
 -- after every batch, total_steps times at most. Smith and Topin, arXiv:1708.07120.
-cycles.OneCycleLR = class("OneCycleLR", LRScheduler)
+cycles.OneCycleLR = classes.new("OneCycleLR", LRScheduler)
 local OneCycleLR = cycles.OneCycleLR
 
 local function count_steps(total_steps, epochs, steps_per_epoch)

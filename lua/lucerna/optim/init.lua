@@ -5,7 +5,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local later = require "lucerna.later"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local optimizer = require "lucerna.optim.optimizer"
 
 local optim = {
@@ -20,18 +20,13 @@ local Optimizer = optim.Optimizer
 --- class(name [, Parent]): a new class of optimizers; Parent defaults to optim.Optimizer. Its step
 -- runs hooks like any other. Parent may also be a scheduler's class.
 function optim.class(name, Parent)
-  if type(name) ~= "string" then
-    core._fail("class: expected a name (got %s)", type(name))
-  end
-  if Parent ~= nil and (type(Parent) ~= "table" or Parent.__index == nil) then
-    core._fail("class: Parent must be a class (got %s)", core.nn.kind_name(Parent))
-  end
-  return class(name, Parent or Optimizer)
+  classes.check("class", name, Parent)
+  return classes.new(name, Parent or Optimizer)
 end
 
 -- ---- kinds of the core ----
 
-local Fused = class("Fused", Optimizer)
+local Fused = classes.new("Fused", Optimizer)
 
 function Fused:_add(list, options) return core._optimizer_add_group(self._core, list, options) end
 
@@ -103,7 +98,7 @@ end
 
 -- optim.SGD(params, lr, …, {options}), or all by name in a table; params may be a list of groups.
 local function fused(kind)
-  local made = class(kind, Fused)
+  local made = classes.new(kind, Fused)
   local schema = core._optimizer_schema(core._optimizer_new(kind))
   made._schema = schema:gsub("%(", "(Any params, ", 1) -- for help()
   local function init(self, params, ...)

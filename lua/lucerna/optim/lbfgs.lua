@@ -3,7 +3,7 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local line_search = require "lucerna.optim.line_search"
 local optimizer = require "lucerna.optim.optimizer"
 
@@ -25,7 +25,7 @@ local module = {}
 -- (false). One group. step(closure) calls the closure, which must drop the gradients, compute the
 -- loss, call backward and return the loss, several times. Nocedal and Wright, "Numerical
 -- Optimization", chapter 7.2.
-module.LBFGS = class("LBFGS", Optimizer)
+module.LBFGS = classes.new("LBFGS", Optimizer)
 local LBFGS = module.LBFGS
 
 function LBFGS:_check_options(group) Optimizer._check_limits("LBFGS", LIMITS, group) end

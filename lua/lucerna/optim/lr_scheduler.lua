@@ -7,7 +7,7 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local cycles = require "lucerna.optim.cycles"
 local scheduler = require "lucerna.optim.scheduler"
 
@@ -25,7 +25,7 @@ local lr_scheduler = {LRScheduler = LRScheduler, CyclicLR = cycles.CyclicLR,
 -- default, check}, a number unless check(who, name, value) says otherwise; finish(self, last_epoch)
 -- does what is left.
 local function define(name, fields, finish)
-  local made, names = class(name, LRScheduler), {"optimizer"}
+  local made, names = classes.new(name, LRScheduler), {"optimizer"}
   for k, field in ipairs(fields) do names[k + 1] = field[1] end
   names[#names + 1] = "last_epoch"
   function made:__init(...)
@@ -47,7 +47,7 @@ end
 -- ---- functions of the epoch ----
 
 -- The base of LambdaLR and MultiplicativeLR. Objects that are called have state, functions none.
-local ByFunction = class("ByFunction", LRScheduler)
+local ByFunction = classes.new("ByFunction", LRScheduler)
 
 function ByFunction:__init(...)
   local optimizer, lr_lambda, last_epoch = arguments(self.__name,
@@ -101,7 +101,7 @@ end
 
 --- LambdaLR(optimizer, lr_lambda, last_epoch = -1): each group's first rate times lr_lambda(epoch);
 -- lr_lambda may be a list of one function per group.
-lr_scheduler.LambdaLR = class("LambdaLR", ByFunction)
+lr_scheduler.LambdaLR = classes.new("LambdaLR", ByFunction)
 
 function lr_scheduler.LambdaLR:get_lr()
   return each(self, function(_, base, k) return base * self:_factor(k) end)
@@ -109,7 +109,7 @@ end
 
 --- MultiplicativeLR(optimizer, lr_lambda, last_epoch = -1): multiplies the rate by
 -- lr_lambda(epoch), from epoch 1 on.
-lr_scheduler.MultiplicativeLR = class("MultiplicativeLR", ByFunction)
+lr_scheduler.MultiplicativeLR = classes.new("MultiplicativeLR", ByFunction)
 
 function lr_scheduler.MultiplicativeLR:get_lr()
   if self.last_epoch <= 0 then return current(self.optimizer) end
@@ -335,7 +335,7 @@ end
 -- step(metric) multiplies the rate by factor when the metric has not improved by more than
 -- threshold for more than patience steps. NaN is no improvement; changes of eps or less are left
 -- out. in_cooldown: does it wait after a change?
-lr_scheduler.ReduceLROnPlateau = class("ReduceLROnPlateau", LRScheduler)
+lr_scheduler.ReduceLROnPlateau = classes.new("ReduceLROnPlateau", LRScheduler)
 local Plateau = lr_scheduler.ReduceLROnPlateau
 
 local PLATEAU = {"optimizer", "mode", "factor", "patience", "threshold", "threshold_mode",
@@ -439,7 +439,7 @@ end
 -- ---- schedulers of schedulers ----
 
 -- The base of both: their state is that of their parts.
-local Composed = class("Composed", LRScheduler)
+local Composed = classes.new("Composed", LRScheduler)
 
 local function check_parts(who, optimizer, schedulers)
   if type(schedulers) ~= "table" or #schedulers < 1 then
@@ -482,7 +482,7 @@ function Composed:load_state_dict(dict)
 end
 
 --- ChainedScheduler(schedulers, optimizer): steps all of them each time, one after the other.
-lr_scheduler.ChainedScheduler = class("ChainedScheduler", Composed)
+lr_scheduler.ChainedScheduler = classes.new("ChainedScheduler", Composed)
 local ChainedScheduler = lr_scheduler.ChainedScheduler
 
 function ChainedScheduler:__init(...)
@@ -500,7 +500,7 @@ end
 
 --- SequentialLR(optimizer, schedulers, milestones, last_epoch = -1): one scheduler after the other;
 -- at each milestone the next begins with its epoch 0.
-lr_scheduler.SequentialLR = class("SequentialLR", Composed)
+lr_scheduler.SequentialLR = classes.new("SequentialLR", Composed)
 local SequentialLR = lr_scheduler.SequentialLR
 
 -- Takes back the step a scheduler made when it was created.

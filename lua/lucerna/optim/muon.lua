@@ -1,7 +1,7 @@
 -- Muon (torch.optim.Muon): momentum whose singular values are all brought near 1.
 
 local core = require "lucerna.core"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local optimizer = require "lucerna.optim.optimizer"
 local shape_text = require "lucerna.shape_text"
 
@@ -20,7 +20,7 @@ local module = {}
 -- "spectral_unclamped"). For matrices alone: their momentum, a mean of gradients, is made
 -- orthogonal by ns_steps of Newton and Schulz's iteration in bfloat16.
 -- Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024.
-module.Muon = class("Muon", Optimizer)
+module.Muon = classes.new("Muon", Optimizer)
 local Muon = module.Muon
 
 -- Of a matrix's rows and columns: what its rate is multiplied by.

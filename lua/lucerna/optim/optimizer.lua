@@ -6,7 +6,7 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local is_callable = require "lucerna.callable"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local python = require "lucerna.python"
 local shape_text = require "lucerna.shape_text"
 
@@ -124,7 +124,7 @@ end
 --- The base of all optimizers. `optim.class(name)` makes a subclass: its __init calls
 -- `optim.Optimizer.__init(self, params, defaults)`, its step(closure) updates the parameters in
 -- `self.param_groups`, and what it keeps about parameter p is in the table `self.state[p]`.
-module.Optimizer = class("Optimizer")
+module.Optimizer = classes.new("Optimizer")
 local Optimizer = module.Optimizer
 
 function Optimizer.__define(key, value) return key == "step" and with_hooks(value) or value end
@@ -590,13 +590,6 @@ function Optimizer:__tostring()
 end
 
 --- Is the value an optimizer?
-function module.is_optimizer(value)
-  local meta = type(value) == "table" and getmetatable(value)
-  while type(meta) == "table" do
-    if meta == Optimizer then return true end
-    meta = (getmetatable(meta) or {}).__index
-  end
-  return false
-end
+function module.is_optimizer(value) return classes.is_a(value, Optimizer) end
 
 return module

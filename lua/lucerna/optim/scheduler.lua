@@ -4,7 +4,7 @@
 local lucerna = require "lucerna"
 local optim = require "lucerna.optim"
 local core = require "lucerna.core"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 
 local scheduler = {}
 
@@ -20,7 +20,7 @@ local check_self = require("lucerna.plain").self_check "scheduler"
 --- The base: LRScheduler(optimizer, last_epoch = -1). `optim.class(name, lr_scheduler.LRScheduler)`
 -- makes a subclass, whose get_lr() returns the rates of epoch self.last_epoch, one per group.
 -- last_epoch -1 begins anew; else the groups must know their `initial_lr`.
-scheduler.LRScheduler = class "LRScheduler"
+scheduler.LRScheduler = classes.new "LRScheduler"
 local LRScheduler = scheduler.LRScheduler
 
 local CALLED = {step = true, get_lr = true}

@@ -4,7 +4,7 @@
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
-local class = require "lucerna.optim.class"
+local classes = require "lucerna.classes"
 local core = require "lucerna.core"
 local is_callable = require "lucerna.callable"
 local with_options = require("lucerna.optim.optimizer").arguments
@@ -196,7 +196,7 @@ local ANNEAL = {
 --- SWALR(optimizer, swa_lr, anneal_epochs = 10, anneal_strategy = "cos" ("linear"),
 -- last_epoch = -1): goes from the rates there are to swa_lr (one, or a list of one per group) in
 -- anneal_epochs epochs, and stays.
-swa_utils.SWALR = class("SWALR", LRScheduler)
+swa_utils.SWALR = classes.new("SWALR", LRScheduler)
 local SWALR = swa_utils.SWALR
 
 function SWALR:__init(...)

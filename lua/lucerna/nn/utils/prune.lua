@@ -5,6 +5,7 @@
 local lucerna = require "lucerna"
 local core = require("lucerna.core").nn
 local arguments = require "lucerna.arguments"
+local classes = require "lucerna.classes"
 local check = require "lucerna.nn.utils.check"
 local computed = require "lucerna.nn.utils.computed"
 local convert = require "lucerna.nn.utils.convert_parameters"
@@ -65,33 +66,18 @@ end
 
 local apply -- (class, module, name, …): below
 
-local PLAIN = { __call = true, __len = true, __tostring = true }
-
 --- class(name, Parent): a new class of pruning methods; Parent defaults to BasePruningMethod. It
 -- needs PRUNING_TYPE ("unstructured", "structured" or "global"), a method compute_mask(t,
 -- default_mask), and may have __init. Class(...) makes a method, Class.apply(module, name, ...)
 -- applies one made of the arguments after name.
 function prune.class(name, Parent)
-  check.string("prune.class", "name", name)
-  if Parent ~= nil and (type(Parent) ~= "table" or Parent.__index == nil) then
-    check.fail("prune.class: Parent must be a pruning method (got %s)", type(Parent))
-  end
-  Parent = Parent or prune.BasePruningMethod
-  local class = { __name = name }
-  for key in pairs(PLAIN) do class[key] = Parent and rawget(Parent, key) end
-  class.__index = class
+  classes.check("prune.class", name, Parent)
+  local class = classes.new(name, Parent or prune.BasePruningMethod)
   function class.apply(first, ...)
     if rawequal(first, class) then return apply(class, ...) end
     return apply(class, first, ...)
   end
-  return setmetatable(class, {
-    __index = Parent,
-    __call = function(cls, ...)
-      local method = setmetatable({}, cls)
-      method:__init(...)
-      return method
-    end,
-  })
+  return class
 end
 
 local Base = prune.class "BasePruningMethod"
@@ -100,14 +86,7 @@ prune.BasePruningMethod = Base
 function Base:__init() end
 
 -- As hooks elsewhere the tensor's name is `name`; PyTorch's is _tensor_name: both read.
-local function is_mine(hook)
-  local class = getmetatable(hook)
-  while class and class ~= Base do
-    local meta = getmetatable(class)
-    class = type(meta) == "table" and meta.__index or nil
-  end
-  return class == Base
-end
+local function is_mine(hook) return classes.is_a(hook, Base) end
 
 local function find(module, name)
   return computed.find(module, function(hook)
@@ -268,7 +247,7 @@ end
 
 --- add_pruning_method(method): method acts on what the earlier ones left.
 function Container:add_pruning_method(method)
-  if type(method) ~= "table" or not is_mine(method) then
+  if not is_mine(method) then
     check.fail("add_pruning_method: %s is not a BasePruningMethod subclass",
       check.type_name(method))
   end
