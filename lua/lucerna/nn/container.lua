@@ -5,6 +5,7 @@
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
+local on_error = require "lucerna.on_error"
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
@@ -152,9 +153,7 @@ end
 -- Puts the children back if the block that holds this is left by an error.
 local function all_or_nothing(self)
   local names, modules = read(self)
-  return setmetatable({}, { __close = function(_, err)
-    if err ~= nil then core._set_children(self, modules, names) end
-  end })
+  return on_error(function() core._set_children(self, modules, names) end)
 end
 
 -- ---- lists ----

@@ -4,6 +4,7 @@
 
 local root = require "lucerna.core"
 local hook_view = require("lucerna.nn.hooks").view
+local on_error = require "lucerna.on_error"
 local ordered = require "lucerna.nn.ordered"
 local trees = require "lucerna.nn.trees"
 
@@ -69,23 +70,20 @@ local SILENCED = "forward hook with `always_call=True` raised an exception that 
 
 -- Hooks that are always called still run when forward or another hook has failed.
 local function run_always(self, state)
-  return setmetatable({}, {
-    __close = function(_, err)
-      if err == nil then return end
-      local hooks = state.hooks or lists_of[self][2] or {}
-      for i = state.run + 1, #hooks do
-        if hooks.always and hooks.always[i] then
-          local ok, result = pcall(hooks[i], self, state.args, state.output)
-          if not ok then
-            local good, text = pcall(tostring, result)
-            warn(SILENCED .. (good and text or type(result)))
-          elseif result ~= nil then
-            state.output = result
-          end
+  return on_error(function()
+    local hooks = state.hooks or lists_of[self][2] or {}
+    for i = state.run + 1, #hooks do
+      if hooks.always and hooks.always[i] then
+        local ok, result = pcall(hooks[i], self, state.args, state.output)
+        if not ok then
+          local good, text = pcall(tostring, result)
+          warn(SILENCED .. (good and text or type(result)))
+        elseif result ~= nil then
+          state.output = result
         end
       end
-    end,
-  })
+    end
+  end)
 end
 
 -- A pre-hook's result: a packed table, an array of arguments, or the one argument.

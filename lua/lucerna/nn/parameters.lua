@@ -4,6 +4,7 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local on_error = require "lucerna.on_error"
 local container = require "lucerna.nn.container"
 
 local core = root.nn
@@ -29,9 +30,9 @@ end
 local function put_object(self, name, value)
   local new = not core._has_entry(self, name)
   core.register_parameter(self, name)
-  local _ <close> = setmetatable({}, { __close = function(_, err)
-    if err ~= nil and new then core.delattr(self, name) end
-  end })
+  local _ <close> = on_error(function()
+    if new then core.delattr(self, name) end
+  end)
   core._set_field(self, name, value)
 end
 
@@ -88,11 +89,10 @@ end
 -- Puts the entries back if the block that holds this is left by an error.
 local function all_or_nothing(self)
   local before, n = entries(self)
-  return setmetatable({}, { __close = function(_, err)
-    if err == nil then return end
+  return on_error(function()
     for name in Dict.keys(self) do core.delattr(self, name) end
     for i = 1, n, 2 do put(self, before[i], before[i + 1]) end
-  end })
+  end)
 end
 
 local OBJECTS = { integer = "int", float = "float", string = "str", boolean = "bool",

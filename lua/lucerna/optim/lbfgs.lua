@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local classes = require "lucerna.classes"
+local on_error = require "lucerna.on_error"
 local line_search = require "lucerna.optim.line_search"
 local optimizer = require "lucerna.optim.optimizer"
 
@@ -197,9 +198,7 @@ local function step(self, closure)
   end
   if first == nil then return Optimizer._evaluate(closure) end -- an empty group
   local begin = copy_all(group.params)
-  local guard <close> = setmetatable({}, {__close = function(_, problem) -- luacheck: ignore guard
-    if problem ~= nil then restore(group.params, begin) end
-  end})
+  local _ <close> = on_error(function() restore(group.params, begin) end)
   local function evaluate()
     local loss = Optimizer._evaluate(closure)
     local value = number(loss)
