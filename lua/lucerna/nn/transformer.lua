@@ -114,6 +114,13 @@ local function build_layer(self, who, attentions, ...)
   self.activation = activation
 end
 
+-- A part of a layer with its norm, added to the part's input.
+local function residual(self, norm, x, part, ...)
+  norm = self[norm]
+  if self.norm_first then return x + self[part](self, norm(x), ...) end
+  return norm(x + self[part](self, x, ...))
+end
+
 -- ---- TransformerEncoderLayer ----
 
 local EncoderLayer = nn.class("TransformerEncoderLayer")
@@ -138,12 +145,8 @@ function EncoderLayer:forward(...)
     "is_causal" }, 1, ...)
   padding = added(who, "src_key_padding_mask", padding, x.dtype)
   mask = added(who, "src_mask", mask, x.dtype)
-  if self.norm_first then
-    x = x + self:_sa_block(self.norm1(x), mask, padding, causal)
-    return x + self:_ff_block(self.norm2(x))
-  end
-  x = self.norm1(x + self:_sa_block(x, mask, padding, causal))
-  return self.norm2(x + self:_ff_block(x))
+  x = residual(self, "norm1", x, "_sa_block", mask, padding, causal)
+  return residual(self, "norm2", x, "_ff_block")
 end
 
 -- ---- TransformerDecoderLayer ----
@@ -172,17 +175,9 @@ local DECODE = { "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_ma
 function DecoderLayer:forward(...)
   local x, memory, mask, memory_mask, padding, memory_padding, causal, memory_causal =
     read("TransformerDecoderLayer", DECODE, 2, ...)
-  local function look(y)
-    return self:_mha_block(y, memory, memory_mask, memory_padding, memory_causal)
-  end
-  if self.norm_first then
-    x = x + self:_sa_block(self.norm1(x), mask, padding, causal)
-    x = x + look(self.norm2(x))
-    return x + self:_ff_block(self.norm3(x))
-  end
-  x = self.norm1(x + self:_sa_block(x, mask, padding, causal))
-  x = self.norm2(x + look(x))
-  return self.norm3(x + self:_ff_block(x))
+  x = residual(self, "norm1", x, "_sa_block", mask, padding, causal)
+  x = residual(self, "norm2", x, "_mha_block", memory, memory_mask, memory_padding, memory_causal)
+  return residual(self, "norm3", x, "_ff_block")
 end
 
 -- ---- TransformerEncoder ----

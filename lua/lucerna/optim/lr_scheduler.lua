@@ -119,6 +119,11 @@ end
 
 -- ---- factors ----
 
+-- The first rates times a factor.
+local function first_times(self, factor)
+  return each(self, function(_, base) return base * factor end)
+end
+
 --- StepLR(optimizer, step_size, gamma = 0.1, last_epoch = -1): multiplies the rate by gamma every
 -- step_size epochs.
 lr_scheduler.StepLR = define("StepLR", {{"step_size", nil, check_positive}, {"gamma", 0.1}})
@@ -131,7 +136,7 @@ end
 
 function StepLR:_get_closed_form_lr()
   local factor = self.gamma ^ (self.last_epoch // self.step_size)
-  return each(self, function(_, base) return base * factor end)
+  return first_times(self, factor)
 end
 
 local function check_epochs(who, name, list)
@@ -163,7 +168,7 @@ function MultiStepLR:_get_closed_form_lr()
   for epoch, times in pairs(self.milestones) do
     if epoch <= self.last_epoch then passed = passed + times end
   end
-  return each(self, function(_, base) return base * self.gamma ^ passed end)
+  return first_times(self, self.gamma ^ passed)
 end
 
 --- ConstantLR(optimizer, factor = 1/3, total_iters = 5, last_epoch = -1): the first rate times
@@ -185,7 +190,7 @@ end
 
 function ConstantLR:_get_closed_form_lr()
   local factor = self.last_epoch >= self.total_iters and 1 or self.factor
-  return each(self, function(_, base) return base * factor end)
+  return first_times(self, factor)
 end
 
 --- LinearLR(optimizer, start_factor = 1/3, end_factor = 1.0, total_iters = 5, last_epoch = -1): the
@@ -213,7 +218,7 @@ function LinearLR:_get_closed_form_lr()
   local done = math.min(1, self.last_epoch / self.total_iters)
   if self.total_iters == 0 then done = 1 end
   local factor = self.start_factor + (self.end_factor - self.start_factor) * done
-  return each(self, function(_, base) return base * factor end)
+  return first_times(self, factor)
 end
 
 --- ExponentialLR(optimizer, gamma, last_epoch = -1): multiplies the rate by gamma every epoch.
@@ -223,7 +228,7 @@ local ExponentialLR = lr_scheduler.ExponentialLR
 function ExponentialLR:get_lr() return scaled(self, self.last_epoch == 0 and 1 or self.gamma) end
 
 function ExponentialLR:_get_closed_form_lr()
-  return each(self, function(_, base) return base * self.gamma ^ self.last_epoch end)
+  return first_times(self, self.gamma ^ self.last_epoch)
 end
 
 --- PolynomialLR(optimizer, total_iters = 5, power = 1.0, last_epoch = -1): the first rate times
@@ -240,10 +245,16 @@ end
 
 function PolynomialLR:_get_closed_form_lr()
   local left = 1 - math.min(self.total_iters, self.last_epoch) / self.total_iters
-  return each(self, function(_, base) return base * left ^ self.power end)
+  return first_times(self, left ^ self.power)
 end
 
 -- ---- cosines ----
+
+-- The rates after t of T epochs of half a cosine from the first ones to eta_min.
+local function along_cosine(self, t, T)
+  local height = (1 + cos(pi * t / T)) / 2
+  return each(self, function(_, base) return self.eta_min + (base - self.eta_min) * height end)
+end
 
 local function check_length(who, name, value)
   check_number(who, name, value)
@@ -272,8 +283,7 @@ function CosineAnnealingLR:get_lr()
 end
 
 function CosineAnnealingLR:_get_closed_form_lr()
-  local height = (1 + cos(pi * self.last_epoch / self.T_max)) / 2
-  return each(self, function(_, base) return self.eta_min + (base - self.eta_min) * height end)
+  return along_cosine(self, self.last_epoch, self.T_max)
 end
 
 local function check_multiple(who, name, value)
@@ -291,8 +301,7 @@ lr_scheduler.CosineAnnealingWarmRestarts = define("CosineAnnealingWarmRestarts",
 local WarmRestarts = lr_scheduler.CosineAnnealingWarmRestarts
 
 function WarmRestarts:get_lr()
-  local height = (1 + cos(pi * self.T_cur / self.T_i)) / 2
-  return each(self, function(_, base) return self.eta_min + (base - self.eta_min) * height end)
+  return along_cosine(self, self.T_cur, self.T_i)
 end
 
 -- The round an epoch lies in, and how far.
