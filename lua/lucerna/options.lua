@@ -20,4 +20,13 @@ function options.take(given, known)
   return last
 end
 
+--- Takes an empty table, no options at all, off the end of packed arguments; returns these.
+function options.drop_empty(given)
+  local last = given[given.n]
+  if type(last) == "table" and getmetatable(last) == nil and next(last) == nil then
+    given[given.n], given.n = nil, given.n - 1
+  end
+  return given
+end
+
 return options

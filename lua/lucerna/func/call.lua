@@ -8,6 +8,7 @@
 local arguments = require "lucerna.arguments"
 local core = require "lucerna.core"
 local check = require "lucerna.check"
+local drop_empty = require("lucerna.options").drop_empty
 local levels = require "lucerna.func.levels"
 local scoped = require "lucerna.scoped"
 local tree = require "lucerna.func.tree"
@@ -25,9 +26,7 @@ function M.check_function(who, f) check.callable(who, "func", f) end
 
 --- Arguments by these names; a last {} is a table of no keyword arguments.
 function M.arguments(who, names, ...)
-  local given = table.pack(...)
-  local last = given[given.n]
-  if tree.is_node(last) and next(last) == nil then given.n = given.n - 1 end
+  local given = drop_empty(table.pack(...))
   return arguments(who, names, table.unpack(given, 1, given.n))
 end
 

@@ -2,6 +2,7 @@
 -- which vmap could not write.
 
 local core = require "lucerna.core"
+local is_batch_norm = require "lucerna.nn.is_batch_norm"
 local check = require "lucerna.nn.utils.check"
 
 local nn = core.nn
@@ -52,13 +53,8 @@ end
 -- a module, which then always uses those of its batch. Returns the module.
 function models.replace_all_batch_norm_modules_(root)
   check.module("replace_all_batch_norm_modules_", "root", root)
-  local classes = require "lucerna.nn"
   for module in nn.modules(root) do
-    local norm = false
-    for _, name in ipairs { "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm" } do
-      norm = norm or nn.isinstance(module, classes[name])
-    end
-    if norm then
+    if is_batch_norm(module) then
       module.running_mean, module.running_var, module.num_batches_tracked = nil, nil, nil
       module.track_running_stats = false
     end

@@ -5,6 +5,7 @@
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
+local drop_empty = require("lucerna.options").drop_empty
 local levels = require "lucerna.func.levels"
 local scoped = require "lucerna.scoped"
 local tree = require "lucerna.func.tree"
@@ -204,10 +205,9 @@ local function check_dims(name, dims)
 end
 
 local function read_options(f, ...)
-  local given = table.pack(...)
+  local given = drop_empty(table.pack(...))
   for k = 1, math.min(given.n, 2) do given[k] = keep_none(given[k]) end
   local last = given[given.n]
-  if tree.is_node(last) and next(last) == nil then given.n = given.n - 1 end
   if tree.is_node(last) and type(next(last)) == "string" then
     local copy = {}
     for key, value in pairs(last) do copy[key] = value end

@@ -4,18 +4,11 @@
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
+local is_batch_norm = require "lucerna.nn.is_batch_norm"
 
 local core = root.nn
 
-local KINDS = { "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm" }
 local TENSORS = { "weight", "bias", "running_mean", "running_var", "num_batches_tracked" }
-
-local function is_batch_norm(module)
-  for _, name in ipairs(KINDS) do
-    if core.isinstance(module, core.layer(name)) then return true end
-  end
-  return false
-end
 
 -- A SyncBatchNorm with the same options, tensors and mode.
 local function converted(module)

@@ -7,6 +7,7 @@ local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local is_callable = require "lucerna.callable"
 local classes = require "lucerna.classes"
+local drop_empty = require("lucerna.options").drop_empty
 local python = require "lucerna.python"
 local shape_text = require "lucerna.shape_text"
 
@@ -114,11 +115,9 @@ end}
 
 --- arguments() for constructors: a last table that is empty holds no options.
 function module.arguments(who, names, ...)
-  local n = select("#", ...)
-  local last = n > 1 and select(n, ...)
-  local empty = type(last) == "table" and getmetatable(last) == nil and next(last) == nil
-  if not empty then return arguments(who, names, ...) end
-  return arguments(who, names, table.unpack({...}, 1, n - 1))
+  local given = table.pack(...)
+  if given.n > 1 then drop_empty(given) end
+  return arguments(who, names, table.unpack(given, 1, given.n))
 end
 
 --- The base of all optimizers. `optim.class(name)` makes a subclass: its __init calls

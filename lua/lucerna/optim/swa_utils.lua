@@ -7,6 +7,7 @@ local check = require "lucerna.check"
 local classes = require "lucerna.classes"
 local core = require "lucerna.core"
 local is_callable = require "lucerna.callable"
+local is_batch_norm = require "lucerna.nn.is_batch_norm"
 local with_options = require("lucerna.optim.optimizer").arguments
 local scheduler = require "lucerna.optim.scheduler"
 local nn = require "lucerna.nn"
@@ -122,13 +123,6 @@ function AveragedModel:update_parameters(model)
 end
 
 -- ---- update_bn ----
-
-local function is_batch_norm(m)
-  for _, name in ipairs {"BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"} do
-    if nn.isinstance(m, nn[name]) then return true end
-  end
-  return false
-end
 
 local function statistics(m) return {m.running_mean, m.running_var, m.num_batches_tracked} end
 
