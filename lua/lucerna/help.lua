@@ -72,7 +72,7 @@ local function names_of(value)
   table.sort(names, function(a, b)
     local colon_a, colon_b = a:find(":", 1, true) ~= nil, b:find(":", 1, true) ~= nil
     if colon_a ~= colon_b then return colon_b end
-    return a < b
+    return core._before(a, b)
   end)
   return names
 end
@@ -309,7 +309,7 @@ local function table_text(t)
   for name in pairs(class and t or require("lucerna.repl").keys(t)) do
     if not name:find("^_") then names[#names + 1] = name end
   end
-  table.sort(names)
+  table.sort(names, core._before)
   title = title or names_of(t)[1] or tostring(t)
   local text = text_of(title, class and parts_of(t, { title }) or {})
   return text .. (#names > 0 and "\n" .. wrapped(names) or "")
@@ -358,7 +358,7 @@ function help.each(f)
       local class = core.nn.is_class(value) or type(value) == "table" and rawget(value, "__name")
       if class or type(value) == "function" then names[#names + 1] = name end
     end
-    table.sort(names)
+    table.sort(names, core._before)
     for _, name in ipairs(names) do
       f(prefix .. name, t[name], parts_of(t[name], { prefix .. name }))
     end

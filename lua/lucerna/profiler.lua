@@ -145,7 +145,7 @@ function Profile:key_averages()
     if a.self_cpu_time_total ~= b.self_cpu_time_total then
       return a.self_cpu_time_total > b.self_cpu_time_total
     end
-    return a.name < b.name
+    return core._before(a.name, b.name)
   end)
   return rows
 end
@@ -173,7 +173,7 @@ local function sorted(who, rows, by)
       .. "self_cpu_time_total (got %s)", who, by)
   end
   table.sort(rows, function(a, b)
-    if a[by] == b[by] or by == "name" then return a.name < b.name end
+    if a[by] == b[by] or by == "name" then return core._before(a.name, b.name) end
     return a[by] > b[by]
   end)
   return rows

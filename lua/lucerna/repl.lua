@@ -2,6 +2,8 @@
 -- returns. What is here is text in, text out; the terminal (lines, history, Ctrl-C) is handed in by
 -- the command as a table of functions.
 
+local core = require "lucerna.core"
+
 local repl = {}
 
 -- ---- chunks ----
@@ -64,8 +66,8 @@ local function key_text(key)
 end
 
 local function by_name(a, b)
-  if type(a) == type(b) and (type(a) == "string" or type(a) == "number") then return a < b end
-  return tostring(a) < tostring(b)
+  if type(a) == "number" and type(b) == "number" then return a < b end
+  return core._before(tostring(a), tostring(b))
 end
 
 local MOST = 30
@@ -134,7 +136,6 @@ local function module_keys(keys, module, class)
 end
 
 local function userdata_keys(keys, value)
-  local core = require "lucerna.core"
   if core.is_tensor(value) then return add_keys(keys, core.Tensor) end
   local is_module, class = pcall(core.nn.class_of, value)
   if is_module then return module_keys(keys, value, class) end
@@ -192,7 +193,7 @@ end
 
 -- Can value:key() be written? Properties of modules are not read for the answer.
 local function is_method(value, key)
-  local nn = require("lucerna.core").nn
+  local nn = core.nn
   local is_module, class = pcall(nn.class_of, value)
   if is_module and nn.is_property(class[key]) then return false end
   local good, field = pcall(function() return value[key] end)
@@ -220,7 +221,7 @@ function repl.candidates(before, env)
     local fits = key:sub(1, #typed) == typed and not hidden
     if fits and (separator ~= ":" or is_method(value, key)) then names[#names + 1] = key end
   end
-  table.sort(names)
+  table.sort(names, core._before)
   return names, typed
 end
 

@@ -67,7 +67,7 @@ function trace.each_tensor(value, f, seen)
   for key in next, value do
     if type(key) == "string" and key ~= "n" then names[#names + 1] = key end
   end
-  table.sort(names)
+  table.sort(names, core._before)
   for _, name in ipairs(names) do trace.each_tensor(value[name], f, seen) end
 end
 

@@ -81,6 +81,18 @@ describe("in a locale with a decimal comma", function()
       local tensors = {B = lucerna.ones(1), a = lucerna.ones(1)}
       local bytes = lucerna.safetensors.save(tensors)
       equal(table.concat(lucerna.safetensors.safe_open{bytes = bytes}:keys(), " "), "B a")
+      local net, fields = nn.Identity(), {}
+      net.a, net.B = 1, 2
+      for name in pairs(net) do fields[#fields + 1] = name end
+      equal(table.concat(fields, " "):match "B.*a", "B a")
+      local _, message = pcall(lucerna.func.functional_call, nn.Identity(), tensors, {1}, nil,
+        {strict = true})
+      assert(message:find("'B', 'a'", 1, true), message)
+      local seen = {}
+      require("lucerna.trace").each_tensor(tensors, function(t) seen[#seen + 1] = t end)
+      assert(rawequal(seen[1], tensors.B))
+      equal(table.concat(require("lucerna.repl").candidates("t.", {t = {a = 1, B = 2}}), " "),
+        "B a")
     ]]
   end)
 end)

@@ -432,8 +432,8 @@ local function field_names(self)
   end
   table.sort(own, function(a, b)
     if type(a) ~= type(b) then return type(a) < type(b) end
-    if type(a) == "number" or type(a) == "string" then return a < b end
-    return tostring(a) < tostring(b)
+    if type(a) == "number" then return a < b end
+    return root._before(tostring(a), tostring(b))
   end)
   table.move(own, 1, #own, #names + 1, names)
   return names

@@ -71,7 +71,7 @@ local function all_tensors(module)
 end
 
 local function quoted(names)
-  table.sort(names)
+  table.sort(names, root._before)
   for k, name in ipairs(names) do names[k] = ("'%s'"):format(name) end
   return table.concat(names, ", ")
 end
