@@ -259,6 +259,9 @@ function base.init_trials(self, who, default, ...)
   Distribution.__init(self, given.shape, {}, validate_args)
 end
 
+--- A getter of the field of that name that self.base_dist has.
+function base.of_base(name) return function(self) return self.base_dist[name] end end
+
 local function set(self, names, k, value, ...)
   self[names[k]] = value
   if k < #names then set(self, names, k + 1, ...) end

@@ -12,7 +12,7 @@ local tools = require "lucerna.distributions.tools"
 local transforms = require "lucerna.distributions.transforms"
 
 local Distribution, join, fail = base.Distribution, tools.join, tools.fail
-local sum_rightmost = tools.sum_rightmost
+local of_base, sum_rightmost = base.of_base, tools.sum_rightmost
 
 local M = {}
 
@@ -21,9 +21,6 @@ local function check_base(who, d)
     fail("%s: base_distribution must be a Distribution (got %s)", who, type(d))
   end
 end
-
--- A getter of the base distribution's field of that name.
-local function of_base(name) return function(self) return self.base_dist[name] end end
 
 -- ---- Independent ----
 

@@ -114,49 +114,43 @@ end
 
 -- ---- divergences ----
 
-local all = {}
-for _, family in ipairs {"normal", "gamma", "extreme"} do
-  for name, value in pairs(require("lucerna.distributions." .. family)) do all[name] = value end
-end
+local define, infinite = kl._definers({"normal", "gamma", "extreme"}, M)
 
 -- The cross entropy -E[log q(x)] of values x with this mean.
 local function cross(mean, q) return -mean * q.logits - (-q.probs):log1p() - log_norm(q) end
 
-local function to(name, f) kl.register_kl(Class, all[name], f) end
-local function from(name, f) kl.register_kl(all[name], Class, f) end
-
-kl.register_kl(Class, Class, function(p, q)
+define("ContinuousBernoulli", "ContinuousBernoulli", function(p, q)
   return p.mean * (p.logits - q.logits) + log_norm(p) + (-p.probs):log1p() - log_norm(q)
     - (-q.probs):log1p()
 end)
 
-local function infinite(like)
-  return function(p) return lucerna.full_like(p[like]:detach(), INF) end
-end
+infinite("ContinuousBernoulli", "probs", "Pareto")
+infinite("Exponential", "rate", "ContinuousBernoulli")
+infinite("Gamma", "concentration", "ContinuousBernoulli")
+infinite("Gumbel", "loc", "ContinuousBernoulli")
+infinite("Laplace", "loc", "ContinuousBernoulli")
+infinite("Normal", "loc", "ContinuousBernoulli")
+infinite("Pareto", "scale", "ContinuousBernoulli")
 
-to("Pareto", infinite "probs")
-for name, like in pairs {Exponential = "rate", Gamma = "concentration", Gumbel = "loc",
-  Laplace = "loc", Normal = "loc", Pareto = "scale"} do
-  from(name, infinite(like))
-end
-
-from("Beta", function(p, q) return cross(p.mean, q) - p:entropy() end)
+define("Beta", "ContinuousBernoulli", function(p, q) return cross(p.mean, q) - p:entropy() end)
 
 -- As in PyTorch infinite where p does not lie inside (0, 1).
-from("Uniform", function(p, q)
+define("Uniform", "ContinuousBernoulli", function(p, q)
   local outside = p.high:ge(1):logical_or(p.low:le(0))
   return where(outside, INF, cross(p.mean, q) - p:entropy())
 end)
 
-to("Exponential", function(p, q) return q.rate * p.mean - q.rate:log() - p:entropy() end)
+define("ContinuousBernoulli", "Exponential", function(p, q)
+  return q.rate * p.mean - q.rate:log() - p:entropy()
+end)
 
-to("Normal", function(p, q)
+define("ContinuousBernoulli", "Normal", function(p, q)
   local spread = p.variance + p.mean ^ 2 - q.loc * p.mean * 2
   return (q.loc / q.scale) ^ 2 * 0.5 + 0.5 * math.log(2 * math.pi) + q.scale:log()
     + spread / (q.scale ^ 2 * 2) - p:entropy()
 end)
 
-to("Uniform", function(p, q)
+define("ContinuousBernoulli", "Uniform", function(p, q)
   local outside = q.low:ge(0):logical_or(q.high:le(1))
   return where(outside, INF, (q.high - q.low):log() - p:entropy())
 end)

@@ -60,10 +60,12 @@ function kl.kl_divergence(p, q)
   return f(p, q)
 end
 
---- For the classes of these files, by name: define(p, q, f), which registers f, and infinite(p,
--- like, q...), where p has values that no q has (like: the parameter of p of the result's shape).
-function kl._definers(families)
+--- For the classes of these files, and of a table, by name: define(p, q, f), which registers f, and
+-- infinite(p, like, q...), where p has values that no q has (like: the parameter of p of the
+-- result's shape).
+function kl._definers(families, more)
   local all = {}
+  for name, value in pairs(more or {}) do all[name] = value end
   for _, family in ipairs(families) do
     for name, value in pairs(require("lucerna.distributions." .. family)) do all[name] = value end
   end

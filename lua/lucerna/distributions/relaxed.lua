@@ -11,15 +11,13 @@ local tools = require "lucerna.distributions.tools"
 local transforms = require "lucerna.distributions.transforms"
 local Transformed = require("lucerna.distributions.composed").TransformedDistribution
 
-local Distribution = base.Distribution
+local Distribution, of_base = base.Distribution, base.of_base
 
 local M = {}
 
 local function clamped_uniform(shape, like)
   return tools.clamp_probs(lucerna.rand(shape, tools.like(like)))
 end
-
-local function of_base(name) return function(self) return self.base_dist[name] end end
 
 -- The temperature as a tensor, of the dtype of like.
 local function as_tensor(who, temperature, like)

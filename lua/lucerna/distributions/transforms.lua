@@ -476,6 +476,16 @@ function Independent:__tostring()
     self.reinterpreted_batch_ndims)
 end
 
+--- Refuses an entry of a list that is no transform; returns the list.
+function transforms._check_list(who, name, list)
+  for i, part in ipairs(list) do
+    if not classes.is_a(part, Transform) then
+      fail("%s: %s[%d] must be a Transform (got %s)", who, name, i, type(part))
+    end
+  end
+  return list
+end
+
 --- ComposeTransform(parts, cache_size): one transform after another.
 transforms.ComposeTransform = transforms.class "ComposeTransform"
 local Compose = transforms.ComposeTransform
@@ -485,13 +495,8 @@ function Compose:__init(...)
   if type(parts) ~= "table" then
     fail("ComposeTransform: parts must be a list of Transforms (got %s)", type(parts))
   end
-  for i, part in ipairs(parts) do
-    if not classes.is_a(part, Transform) then
-      fail("ComposeTransform: parts[%d] must be a Transform (got %s)", i, type(part))
-    end
-  end
+  self.parts = transforms._check_list("ComposeTransform", "parts", parts)
   self:_cache(cache_size)
-  self.parts = parts
   if self._cache_size == 0 then return end
   self.parts = {}
   for i, part in ipairs(parts) do self.parts[i] = part:with_cache(cache_size) end

@@ -3,7 +3,6 @@
 
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
-local classes = require "lucerna.classes"
 local constraints = require "lucerna.distributions.constraints"
 local tools = require "lucerna.distributions.tools"
 local transforms = require "lucerna.distributions.transforms"
@@ -12,15 +11,10 @@ local fail = tools.fail
 
 -- ---- of parts along a dimension ----
 
--- tseq as a list of transforms, with a cache each if asked for.
+-- tseq, which must be a list of transforms.
 local function sequence(who, tseq)
   if type(tseq) ~= "table" or #tseq == 0 then fail("%s: tseq must be a list of Transforms", who) end
-  for i, t in ipairs(tseq) do
-    if not classes.is_a(t, transforms.Transform) then
-      fail("%s: tseq[%d] must be a Transform (got %s)", who, i, type(t))
-    end
-  end
-  return tseq
+  return transforms._check_list(who, "tseq", tseq)
 end
 
 -- Parts of x that the transforms take: slices of these lengths, or (without lengths) single places.
