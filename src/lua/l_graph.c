@@ -53,6 +53,30 @@ static int handle_remove(lua_State *L) {
 
 /* ---- hooks ---- */
 
+/* Pushes the handle of a hook of what is at 1; returns its index. `remove` has two upvalues: that,
+ * and the hook's number. */
+static int push_hook_handle(lua_State *L, luc_l_state *st, lua_CFunction remove) {
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, remove, 2);
+  push_handle(L, st);
+  return lua_gettop(L);
+}
+
+/* Returns the handle, once the hook has a number; cb is dropped if it has not. */
+static int hooked(lua_State *L, luc_l_state *st, int handle, callback *cb, luc_status status,
+                  uint64_t id) {
+  if (status != LUC_OK) {
+    callback_free(st->ctx, cb);
+    return luc_l_raise(L, st, status);
+  }
+  lua_getiuservalue(L, handle, 1);
+  lua_pushinteger(L, (lua_Integer)id);
+  lua_setupvalue(L, -2, 2);
+  lua_settop(L, handle);
+  return 1;
+}
+
 typedef struct hook_call {
   callback *cb;
   luc_tensor *grad, *replacement;
@@ -111,11 +135,7 @@ static int add_hook(lua_State *L, luc_l_state *st, luc_l_args *a, bool after) {
   const char *who = after ? "register_post_accumulate_grad_hook" : "register_hook";
   int function = luc_l_check_function(L, who, "hook", &a->v[1]);
   luc_tensor *t = a->v[0].as.tensor;
-  lua_pushvalue(L, 1);
-  lua_pushinteger(L, 0);
-  lua_pushcclosure(L, remove_hook, 2); /* everything that may raise, first */
-  push_handle(L, st);
-  int handle = lua_gettop(L);
+  int handle = push_hook_handle(L, st, remove_hook); /* everything that may raise, first */
   luc_l_note(L, st, 1);
   lua_pushvalue(L, function);
   callback *cb = keep_callback(L, st);
@@ -123,15 +143,7 @@ static int add_hook(lua_State *L, luc_l_state *st, luc_l_args *a, bool after) {
   luc_status status =
       after ? luc_tensor_register_accumulate_hook(st->ctx, t, run_after, cb, callback_free, &id)
             : luc_tensor_register_hook(st->ctx, t, run_hook, cb, callback_free, &id);
-  if (status != LUC_OK) {
-    callback_free(st->ctx, cb);
-    return luc_l_raise(L, st, status);
-  }
-  lua_getiuservalue(L, handle, 1);
-  lua_pushinteger(L, (lua_Integer)id);
-  lua_setupvalue(L, -2, 2);
-  lua_settop(L, handle);
-  return 1;
+  return hooked(L, st, handle, cb, status, id);
 }
 
 static int register_hook(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -227,24 +239,13 @@ int luc_l_node_hook(lua_State *L, luc_l_state *st, bool before) {
     luc_l_error(L, "%s: AccumulateGrad takes no hooks: its variable's register_hook does", who);
   lua_settop(L, 2);
   luc_l_check_function(L, who, "hook", &function);
-  lua_pushvalue(L, 1);
-  lua_pushinteger(L, 0);
-  lua_pushcclosure(L, remove_node_hook, 2);
-  push_handle(L, st);
+  int handle = push_hook_handle(L, st, remove_node_hook);
   lua_pushvalue(L, 2);
   callback *cb = keep_callback(L, st);
-  uint64_t id;
+  uint64_t id = 0;
   luc_status status =
       luc__node_hook_add(st->ctx, node, before, run_node_hook, cb, callback_free, &id);
-  if (status != LUC_OK) {
-    callback_free(st->ctx, cb);
-    return luc_l_raise(L, st, status);
-  }
-  lua_getiuservalue(L, 3, 1);
-  lua_pushinteger(L, (lua_Integer)id);
-  lua_setupvalue(L, -2, 2);
-  lua_settop(L, 3);
-  return 1;
+  return hooked(L, st, handle, cb, status, id);
 }
 
 /* ---- of the pass that runs ---- */
