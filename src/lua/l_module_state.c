@@ -51,26 +51,26 @@ static void push_versions(lua_State *L, const luc_state_dict *sd) {
 }
 
 /* Pushes {name = tensor, …}, {name, …} and {prefix, version, …}. */
-static int push_state(lua_State *L, state_box *box) {
+static int push_state(lua_State *L, luc_l_state *st, const luc_state_dict *sd) {
   luc_map_entry *e;
-  int n = (int)luc_state_dict_count(box->sd), top = lua_gettop(L);
+  int n = (int)luc_state_dict_count(sd), top = lua_gettop(L);
   lua_createtable(L, 0, n + 1); /* with what an ordered map has beside its entries */
   lua_createtable(L, n, 0);
   lua_Integer i = 0;
-  for (uint32_t at = 0; (e = luc__state_next(box->sd, &at)) != NULL;) {
+  for (uint32_t at = 0; (e = luc__state_next(sd, &at)) != NULL;) {
     lua_pushlstring(L, e->key, e->length);
     lua_pushvalue(L, -1);
     lua_rawseti(L, top + 2, ++i);
     luc_tensor *t = e->value;
     if (t && t->refs == 1) /* an alias made for this: no other object can be its */
-      luc_l_newbox(L, box->st)->t = luc_tensor_retain(t);
+      luc_l_newbox(L, st)->t = luc_tensor_retain(t);
     else if (t)
-      luc_l_pushtensor(L, box->st, t);
+      luc_l_pushtensor(L, st, t);
     else
       lua_pushboolean(L, false);
     lua_rawset(L, top + 1);
   }
-  push_versions(L, box->sd);
+  push_versions(L, sd);
   return 3;
 }
 
@@ -114,6 +114,13 @@ static luc_status read_state(lua_State *L, luc_context *ctx, luc_state_dict *sd,
   return LUC_OK;
 }
 
+/* The same, for a new one in the box. */
+static luc_status read_new_state(lua_State *L, state_box *box, int names, int values,
+                                 int versions) {
+  LUC_TRY(luc_state_dict_new(box->st->ctx, &box->sd));
+  return read_state(L, box->st->ctx, box->sd, names, values, versions);
+}
+
 static luc_status read_names(lua_State *L, luc_context *ctx, int index, luc_names *names) {
   luaL_checktype(L, index, LUA_TTABLE);
   lua_Integer n = (lua_Integer)lua_rawlen(L, index);
@@ -125,6 +132,13 @@ static luc_status read_names(lua_State *L, luc_context *ctx, int index, luc_name
     lua_pop(L, 2);
   }
   return LUC_OK;
+}
+
+/* Fills the box's lists from three arrays, the first at `index`. */
+static luc_status read_lists(lua_State *L, state_box *box, int index) {
+  LUC_TRY(read_names(L, box->st->ctx, index, &box->missing));
+  LUC_TRY(read_names(L, box->st->ctx, index + 1, &box->unexpected));
+  return read_names(L, box->st->ctx, index + 2, &box->errors);
 }
 
 static void push_names(lua_State *L, const luc_names *names) {
@@ -148,7 +162,7 @@ static int state_dict(lua_State *L) {
   lua_State *outer = luc_l_enter(st, L);
   if (status == LUC_OK) status = luc__state_dict(st->ctx, peer->m, prefix, keep_vars, box->sd);
   luc_l_leave(L, st, outer, status);
-  int results = push_state(L, box);
+  int results = push_state(L, st, box->sd);
   drop_state(box);
   return results;
 }
@@ -178,8 +192,7 @@ static int load_state_dict(lua_State *L) {
   lua_settop(L, 4);
   if (flags & LUC_LOAD_ASSIGN) know_tensors(L, st);
   state_box *box = new_state(L, st);
-  luc_status status = luc_state_dict_new(st->ctx, &box->sd);
-  if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 4);
+  luc_status status = read_new_state(L, box, 2, 3, 4);
   lua_State *outer = luc_l_enter(st, L);
   if (status == LUC_OK)
     status = luc__load_state_dict(st->ctx, peer->m, box->sd, flags, &box->missing, &box->unexpected,
@@ -243,8 +256,7 @@ static int load_own(lua_State *L) {
   bool assign = lua_toboolean(L, 6);
   if (assign) know_tensors(L, st);
   state_box *box = new_state(L, st);
-  luc_status status = luc_state_dict_new(st->ctx, &box->sd);
-  if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 0);
+  luc_status status = read_new_state(L, box, 2, 3, 0);
   lua_State *outer = luc_l_enter(st, L);
   if (status == LUC_OK)
     status = luc__load_own(st->ctx, peer->m, box->sd, prefix, version, assign, &box->missing,
@@ -262,9 +274,7 @@ static int load_check(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "load_state_dict");
   luc_l_state *st = peer->nn->st;
   state_box *box = new_state(L, st);
-  luc_status status = read_names(L, st->ctx, 3, &box->missing);
-  if (status == LUC_OK) status = read_names(L, st->ctx, 4, &box->unexpected);
-  if (status == LUC_OK) status = read_names(L, st->ctx, 5, &box->errors);
+  luc_status status = read_lists(L, box, 3);
   if (status == LUC_OK)
     status = luc__load_check(st->ctx, peer->m, lua_toboolean(L, 2), &box->missing, &box->unexpected,
                              &box->errors);
@@ -308,15 +318,8 @@ static luc_status run_c_hook(lua_State *L, luc_l_peer *peer, state_box *box) {
   if (!hook) return LUC_OK;
   luc_state_event event = hook->kind - LUC_HOOK_STATE;
   bool loads = event >= LUC_STATE_LOAD_BEFORE;
-  if (lua_istable(L, HOOK_NAMES)) {
-    LUC_TRY(luc_state_dict_new(ctx, &box->sd));
-    LUC_TRY(read_state(L, ctx, box->sd, HOOK_NAMES, HOOK_VALUES, 0));
-  }
-  if (loads) {
-    LUC_TRY(read_names(L, ctx, HOOK_MISSING, &box->missing));
-    LUC_TRY(read_names(L, ctx, HOOK_UNEXPECTED, &box->unexpected));
-    LUC_TRY(read_names(L, ctx, HOOK_ERRORS, &box->errors));
-  }
+  if (lua_istable(L, HOOK_NAMES)) LUC_TRY(read_new_state(L, box, HOOK_NAMES, HOOK_VALUES, 0));
+  if (loads) LUC_TRY(read_lists(L, box, HOOK_MISSING));
   luc_state_info info = {.event = event,
                          .prefix = luaL_checkstring(L, HOOK_PREFIX),
                          .state = box->sd,
@@ -412,12 +415,7 @@ static int load_protected(lua_State *L) {
   if (!h->handled) return 0;
   lua_settop(L, 1);
   luc_l_pushmodule(L, h->nn, h->m);
-  state_box *box = new_state(L, h->nn->st); /* only lent: push_state reads it */
-  box->sd = (luc_state_dict *)h->sd;
-  lua_pushnil(L);
-  lua_setmetatable(L, -2);
-  push_state(L, box);
-  lua_remove(L, 3);
+  push_state(L, h->nn->st, h->sd);
   lua_pushboolean(L, h->flags & LUC_LOAD_STRICT);
   lua_pushboolean(L, h->flags & LUC_LOAD_ASSIGN);
   lua_pushlightuserdata(L, h);
