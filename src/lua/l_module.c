@@ -312,6 +312,8 @@ static int setup(lua_State *L) {
   return 0;
 }
 
+static const luaL_Reg functions[] = {{"setup", setup}, {NULL, NULL}};
+
 static void be_host(lua_State *L, luc_l_nn *nn) {
   luc_nn *core = luc__nn(nn->st->ctx);
   if (!core) luaL_error(L, "lucerna: not enough memory for modules");
@@ -324,11 +326,7 @@ static void be_host(lua_State *L, luc_l_nn *nn) {
   luc_l_clone_host(&core->host);
   luc_l_backward_host(&core->host);
   luc_l_state_host(&core->host);
-  luc_l_get(L, nn->st, LUC_L_CORE);
-  luaL_getsubtable(L, -1, "nn");
-  lua_pushcfunction(L, setup);
-  lua_setfield(L, -2, "setup");
-  lua_pop(L, 2);
+  luc_l_add_to_nn(L, nn, functions);
 }
 
 static void intern_names(lua_State *L, luc_l_nn *nn) {

@@ -46,23 +46,6 @@ static int optimizer_new(lua_State *L) {
 
 /* ---- options ---- */
 
-/* An option's value as Lua has it: lists are tables, None is nil. */
-static void push_option(lua_State *L, const luc_value *v) {
-  switch (v->kind) {
-  case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
-  case LUC_INT: lua_pushinteger(L, v->as.i); break;
-  case LUC_FLOAT: lua_pushnumber(L, v->as.f); break;
-  case LUC_FLOATS:
-    lua_createtable(L, v->n, 0);
-    for (int i = 0; i < v->n; i++) {
-      lua_pushnumber(L, v->as.floats[i]);
-      lua_rawseti(L, -2, i + 1);
-    }
-    break;
-  default: lua_pushnil(L);
-  }
-}
-
 /* optimizer_schema(o) -> the options as help() shows them */
 static int optimizer_schema(lua_State *L) {
   lua_pushstring(L, check_optimizer(L)->o->kind->schema);
@@ -98,7 +81,7 @@ static void set_options(lua_State *L, const luc_l_sig *sig, const luc_l_args *ar
   for (int p = 0; p < schema->nparams; p++) {
     lua_rawgeti(L, names, p + 1);
     if (args->given >> p & 1 || !schema->params[p].whole)
-      push_option(L, &args->v[p]);
+      luc_l_push_value(L, &args->v[p], false);
     else
       lua_pushinteger(L, (lua_Integer)args->v[p].as.f);
     lua_rawset(L, -3);

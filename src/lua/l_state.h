@@ -12,7 +12,6 @@
 
 /* What luc_l_get pushes. */
 enum {
-  LUC_L_STATE,       /* the luc_l_state itself */
   LUC_L_TENSOR_META, /* metatable of tensors */
   LUC_L_HOLD_META,   /* metatable of luc_l_hold */
   LUC_L_SENTINEL_META,
