@@ -146,29 +146,34 @@ define("trunc_normal_", {"mean", "std", "a", "b", "generator"}, function(t, mean
   t:erfinv_():mul_(std * math.sqrt(2)):add_(mean):clamp_(a, b)
 end)
 
+local function xavier_std(who, t, gain)
+  local fan_in, fan_out = fans(who, t)
+  return (gain or 1) * math.sqrt(2 / (fan_in + fan_out))
+end
+
 --- xavier_uniform_(tensor, gain = 1): U(±gain·√(6 / (fan_in + fan_out))). Glorot and Bengio (2010).
 define("xavier_uniform_", {"gain", "generator"}, function(t, gain, generator)
-  local fan_in, fan_out = fans("xavier_uniform_", t)
-  local bound = math.sqrt(3) * (gain or 1) * math.sqrt(2 / (fan_in + fan_out))
+  local bound = math.sqrt(3) * xavier_std("xavier_uniform_", t, gain)
   t:uniform_(-bound, bound, {generator = generator})
 end)
 
 --- xavier_normal_(tensor, gain = 1): N(0, gain²·2 / (fan_in + fan_out)). Glorot and Bengio (2010).
 define("xavier_normal_", {"gain", "generator"}, function(t, gain, generator)
-  local fan_in, fan_out = fans("xavier_normal_", t)
-  local std = (gain or 1) * math.sqrt(2 / (fan_in + fan_out))
-  t:normal_(0, std, {generator = generator})
+  t:normal_(0, xavier_std("xavier_normal_", t, gain), {generator = generator})
 end)
 
 local kaiming = {"a", "mode", "nonlinearity", "generator"}
+
+local function kaiming_std(who, t, a, mode, nonlinearity)
+  local fan = fan_by_mode(who, t, mode)
+  return init.calculate_gain(nonlinearity or "leaky_relu", a or 0) / math.sqrt(fan)
+end
 
 --- kaiming_uniform_(tensor, a = 0, mode = "fan_in", nonlinearity = "leaky_relu"):
 -- U(±gain·√(3 / fan)); a is the slope of leaky_relu. He et al., arXiv:1502.01852.
 define("kaiming_uniform_", kaiming, function(t, a, mode, nonlinearity, generator)
   if t:numel() == 0 then return end
-  local fan = fan_by_mode("kaiming_uniform_", t, mode)
-  local std = init.calculate_gain(nonlinearity or "leaky_relu", a or 0) / math.sqrt(fan)
-  local bound = math.sqrt(3) * std
+  local bound = math.sqrt(3) * kaiming_std("kaiming_uniform_", t, a, mode, nonlinearity)
   t:uniform_(-bound, bound, {generator = generator})
 end)
 
@@ -176,8 +181,7 @@ end)
 -- He et al., arXiv:1502.01852.
 define("kaiming_normal_", kaiming, function(t, a, mode, nonlinearity, generator)
   if t:numel() == 0 then return end
-  local fan = fan_by_mode("kaiming_normal_", t, mode)
-  local std = init.calculate_gain(nonlinearity or "leaky_relu", a or 0) / math.sqrt(fan)
+  local std = kaiming_std("kaiming_normal_", t, a, mode, nonlinearity)
   t:normal_(0, std, {generator = generator})
 end)
 
