@@ -32,6 +32,15 @@ function check.option(who, name, value, wanted)
   return value
 end
 
+local REDUCTIONS = { none = true, mean = true, sum = true }
+
+--- Raises unless a loss can be reduced in the way of that name.
+function check.reduction(who, reduction)
+  if not REDUCTIONS[reduction] then
+    core._fail("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
+  end
+end
+
 --- Is the device nil or one that this build has?
 function check.is_here(device)
   return device == nil or device == "cpu" or device == "cpu:0"

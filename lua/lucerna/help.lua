@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local shape_text = require "lucerna.shape_text"
 local texts = require "lucerna.texts"
 local written = require("lucerna.distributions.tools").written
 
@@ -322,7 +323,7 @@ help(x) explains a function, class, module or tensor; help "nn.Conv2d" finds it 
 
 local function value_text(value)
   if lucerna.is_tensor(value) then
-    return ("Tensor [%s], %s\n"):format(table.concat(value:size(), ", "), value.dtype)
+    return ("Tensor %s, %s\n"):format(shape_text(value:size()), value.dtype)
       .. table_text(core.Tensor)
   end
   if core.nn.is_class(value) then return class_text(value) end

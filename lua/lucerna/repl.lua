@@ -3,6 +3,7 @@
 -- the command as a table of functions.
 
 local core = require "lucerna.core"
+local shape_text = require "lucerna.shape_text"
 
 local repl = {}
 
@@ -54,7 +55,7 @@ local function brief(value)
   end
   if kind ~= "userdata" then return tostring(value) end
   local good, shape = pcall(function() return value:size() end)
-  if good and type(shape) == "table" then return "Tensor [" .. table.concat(shape, ", ") .. "]" end
+  if good and type(shape) == "table" then return "Tensor " .. shape_text(shape) end
   local text = tostring(value)
   local first = text:match("^[^\n]*")
   return first ~= text and first .. "…)" or first

@@ -9,6 +9,7 @@ local arguments = require "lucerna.arguments"
 local check_integer = require("lucerna.check").integer
 local is_callable = require "lucerna.callable"
 local plain = require "lucerna.plain"
+local shape_text = require "lucerna.shape_text"
 
 local samplers = {}
 
@@ -171,8 +172,8 @@ function WeightedRandomSampler:__init(...)
   check_items(who, "weights", weights)
   self.weights = lucerna.as_tensor(weights, {dtype = lucerna.float64})
   if self.weights:dim() ~= 1 then
-    fail("%s: weights should be a 1d sequence but given weights have shape [%s]", who,
-      table.concat(self.weights.shape, ", "))
+    fail("%s: weights should be a 1d sequence but given weights have shape %s", who,
+      shape_text(self.weights.shape))
   end
 end
 

@@ -5,6 +5,7 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local check = require "lucerna.check"
 local python = require "lucerna.python"
+local shape_text = require "lucerna.shape_text"
 
 local tools = {}
 
@@ -166,6 +167,6 @@ function tools.tuple(shape)
 end
 
 --- A shape as PyTorch writes it.
-function tools.size_text(shape) return ("torch.Size([%s])"):format(table.concat(shape, ", ")) end
+function tools.size_text(shape) return ("torch.Size(%s)"):format(shape_text(shape)) end
 
 return tools

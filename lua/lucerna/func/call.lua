@@ -11,6 +11,7 @@ local check = require "lucerna.check"
 local drop_empty = require("lucerna.options").drop_empty
 local levels = require "lucerna.func.levels"
 local scoped = require "lucerna.scoped"
+local shape_text = require "lucerna.shape_text"
 local tree = require "lucerna.func.tree"
 local vmap = require "lucerna.func.vmap"
 
@@ -161,10 +162,9 @@ function M.leaves_like(who, what, value, shape, like)
     if not is_tensor(t) then
       fail("%s: Expected %s to hold only Tensors (got %s)", who, what, kind_name(t))
     end
-    local have, want = t.shape, wanted.shape
-    if table.concat(have, ", ") ~= table.concat(want, ", ") then
-      fail("%s: Expected %s to have the shape [%s] (got [%s])", who, what,
-        table.concat(want, ", "), table.concat(have, ", "))
+    if not check.same_size(t, wanted) then
+      fail("%s: Expected %s to have the shape %s (got %s)", who, what, shape_text(wanted.shape),
+        shape_text(t.shape))
     end
   end
   return leaves

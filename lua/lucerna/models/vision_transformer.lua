@@ -5,6 +5,7 @@ local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local fail = require("lucerna.core")._fail
 local arguments = require "lucerna.arguments"
+local shape_text = require "lucerna.shape_text"
 local sizes = require "lucerna.models.sizes"
 
 local init = nn.init
@@ -111,8 +112,8 @@ end
 function VisionTransformer:forward(x)
   local shape, size = x.shape, self.image_size
   if #shape ~= 4 or shape[3] ~= size or shape[4] ~= size then
-    fail("VisionTransformer: expected images of %dx%d (got [%s])", size, size,
-      table.concat(shape, ", "))
+    fail("VisionTransformer: expected images of %dx%d (got %s)", size, size,
+      shape_text(shape))
   end
   x = self.conv_proj(x):flatten(3):transpose(2, 3) -- [N, patches, hidden_dim]
   x = lucerna.cat({self.class_token:expand(shape[1], -1, -1), x}, 2)

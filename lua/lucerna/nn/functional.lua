@@ -8,8 +8,6 @@ local check = require "lucerna.check"
 
 local F = core.functional
 
-local REDUCTIONS = { none = true, mean = true, sum = true }
-
 --- triplet_margin_with_distance_loss(anchor, positive, negative, {distance_function =
 -- F.pairwise_distance, margin = 1.0, swap = false, reduction = "mean"}): the part of
 -- d(anchor, positive) - d(anchor, negative) + margin above 0. swap: the nearer of anchor and
@@ -22,9 +20,7 @@ function F.triplet_margin_with_distance_loss(...)
   check.tensor(who, "positive", positive)
   check.tensor(who, "negative", negative)
   margin, reduction = margin or 1.0, reduction or "mean"
-  if not REDUCTIONS[reduction] then
-    core._fail("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
-  end
+  check.reduction(who, reduction)
   if margin <= 0 then
     core._fail("%s: margin must be greater than 0, got %s", who, margin)
   end

@@ -7,17 +7,10 @@ local check = require "lucerna.check"
 local nn = require "lucerna.nn"
 local F = require "lucerna.nn.functional"
 local python = require "lucerna.python"
+local shape_text = require "lucerna.shape_text"
 
 local fail = core._fail
 local loss = {}
-
-local REDUCTIONS = { none = true, mean = true, sum = true }
-
-local function check_reduction(who, reduction)
-  if not REDUCTIONS[reduction] then
-    fail("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
-  end
-end
 
 -- ---- TripletMarginWithDistanceLoss ----
 
@@ -31,7 +24,7 @@ function Triplet:__init(...)
   local distance, margin, swap, reduction =
     arguments(who, { "distance_function", "margin", "swap", "reduction" }, ...)
   self.margin, self.swap, self.reduction = margin or 1.0, swap or false, reduction or "mean"
-  check_reduction(who, self.reduction)
+  check.reduction(who, self.reduction)
   if self.margin <= 0 then
     fail("%s: expected margin to be greater than 0, got %s instead", who, self.margin)
   end
@@ -94,11 +87,10 @@ function LinearCross:__init(...)
   self.in_features, self.num_classes, self.out_features = features, classes, out or {}
   self.reduction, self.ignore_index = reduction or "mean", ignore
   self.label_smoothing, self.options = smoothing or 0.0, options
-  check_reduction(who, self.reduction)
+  check.reduction(who, self.reduction)
   check.integer(who, "num_classes", classes)
   if weight ~= nil and (check.tensor(who, "weight", weight):dim() ~= 1 or #weight ~= classes) then
-    fail("%s: expected weight shape to be [%d], got [%s]", who, classes,
-      table.concat(weight.shape, ", "))
+    fail("%s: expected weight shape to be [%d], got %s", who, classes, shape_text(weight.shape))
   end
   if check.number(who, "label_smoothing", self.label_smoothing) < 0 or self.label_smoothing > 1 then
     fail("%s: expected label_smoothing to be in range [0, 1], got %s", who, self.label_smoothing)
@@ -188,8 +180,8 @@ local function check_call(input, target)
   end
   if target:dim() > 1 then refuse("0D or 1D target tensor expected, multi-target not supported") end
   if input:dim() ~= target:dim() + 1 then
-    refuse("%dD target tensor expects %dD input tensors, but found inputs with size [%s]",
-      target:dim(), target:dim() + 1, table.concat(input.shape, ", "))
+    refuse("%dD target tensor expects %dD input tensors, but found inputs with size %s",
+      target:dim(), target:dim() + 1, shape_text(input.shape))
   end
   if target:dim() == 1 and input:size(1) ~= target:size(1) then
     refuse("Input and target should have the same size in the batch dimension.")

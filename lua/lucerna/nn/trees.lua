@@ -6,6 +6,7 @@ local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local check_self = require("lucerna.nn.container").check_self
 local scoped = require "lucerna.scoped"
+local shape_text = require "lucerna.shape_text"
 
 local core = root.nn
 local fail, is_tensor = root._fail, root.is_tensor
@@ -205,7 +206,7 @@ local function check_converted(param, value)
 end
 
 local function describe(t)
-  return ("%s [%s]"):format(t.dtype, table.concat(t.shape, ", "))
+  return ("%s %s"):format(t.dtype, shape_text(t.shape))
 end
 
 local function convert_grad(grad, data, f)

@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local shared = require "lucerna.check"
+local shape_text = require "lucerna.shape_text"
 local fail = core._fail
 
 local check = {}
@@ -53,7 +54,7 @@ end
 function check.text(module) return (tostring(module):gsub("%s*\n%s*", " ")) end
 
 --- A shape as PyTorch's messages have it.
-function check.size(tensor) return ("torch.Size([%s])"):format(table.concat(tensor.shape, ", ")) end
+function check.size(tensor) return ("torch.Size(%s)"):format(shape_text(tensor.shape)) end
 
 -- ---- changes that happen whole or not at all ----
 

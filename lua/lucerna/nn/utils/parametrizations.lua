@@ -3,6 +3,7 @@
 local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local arguments = require "lucerna.arguments"
+local shape_text = require "lucerna.shape_text"
 local check = require "lucerna.nn.utils.check"
 local parametrize = require "lucerna.nn.utils.parametrize"
 local SpectralNorm = require("lucerna.nn.utils.spectral_norm").SpectralNorm
@@ -120,8 +121,8 @@ function Orthogonal:right_inverse(q)
   local guard <close> = root._mode(false)
   guard()
   if table.concat(q:size(), " ") ~= table.concat(self.shape, " ") then
-    check.fail("Expected a matrix or batch of matrices of shape torch.Size([%s]). Got a tensor of "
-      .. "shape %s.", table.concat(self.shape, ", "), check.size(q))
+    check.fail("Expected a matrix or batch of matrices of shape torch.Size(%s). Got a tensor of "
+      .. "shape %s.", shape_text(self.shape), check.size(q))
   end
   local like, transposed = q:detach(), q:size(-2) < q:size(-1)
   q = transposed and like:transpose(-2, -1) or like
