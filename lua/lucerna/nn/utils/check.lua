@@ -50,6 +50,15 @@ function check.type_name(value)
   return core.nn.is_module(value) and core.nn.class_name(value) or type(value)
 end
 
+--- The dimensions of a tensor but one.
+function check.other_dims(tensor, dim)
+  local others = {}
+  for d = 1, tensor:dim() do
+    if d ~= dim then others[#others + 1] = d end
+  end
+  return others
+end
+
 --- A module's text on one line.
 function check.text(module) return (tostring(module):gsub("%s*\n%s*", " ")) end
 

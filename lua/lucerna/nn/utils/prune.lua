@@ -54,14 +54,6 @@ local function check_dim(who, t, dim)
   return dim < 0 and t:dim() + dim + 1 or dim
 end
 
-local function dims_without(dim, n)
-  local others = {}
-  for d = 1, n do
-    if d ~= dim then others[#others + 1] = d end
-  end
-  return others
-end
-
 -- ---- classes ----
 
 local apply -- (class, module, name, …): below
@@ -277,7 +269,7 @@ function combined.structured(method, t, mask)
   if dim < 1 then
     check.fail("Index is out of bounds for tensor with dimensions %d", t:dim())
   end
-  local keep = mask:sum(dims_without(dim, t:dim())):ne(0):nonzero():reshape(-1)
+  local keep = mask:sum(check.other_dims(t, dim)):ne(0):nonzero():reshape(-1)
   local partial = method:compute_mask(t:index_select(dim, keep), mask:index_select(dim, keep))
   return mask:to(t.dtype):index_copy(dim, keep, partial:to(t.dtype))
 end
@@ -370,7 +362,7 @@ function prune.LnStructured:compute_mask(t, default_mask)
   local n = t:size(dim)
   local k = count("LnStructured", self.amount, n)
   if k == 0 then return default_mask end
-  local _, kept = t:norm(self.n, dims_without(dim, t:dim())):topk(n - k)
+  local _, kept = t:norm(self.n, check.other_dims(t, dim)):topk(n - k)
   return keep_channels(t, dim, kept, default_mask)
 end
 

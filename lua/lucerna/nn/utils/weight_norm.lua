@@ -18,10 +18,7 @@ local function is_mine(hook) return getmetatable(hook) == WeightNorm end
 --- The norm of v over all dimensions but dim, kept as sizes of 1; dim -1: over all, a scalar.
 function WeightNorm.norm_except_dim(v, dim)
   if dim == -1 then return v:norm(2) end
-  local others = {}
-  for d = 1, v:dim() do
-    if d ~= dim then others[#others + 1] = d end
-  end
+  local others = check.other_dims(v, dim)
   if #others == 0 then return v:abs() end
   return v:norm(2, others, true)
 end
