@@ -46,12 +46,7 @@ describe("a layer", function()
           agree(value, layer:state_dict()[name], name)
         end
         if next(case.grads) == nil then return end
-        local weights = lucerna.linspace(0.5, 1.5, output:numel(), {dtype = output.dtype})
-        ;(output * weights:view(output:size())):sum():backward()
-        local parameters = {}
-        for name, p in layer:named_parameters() do parameters[name] = p end
-        for k, x in ipairs(inputs) do parameters["input" .. k] = x end
-        for name, grad in pairs(case.grads) do agree(grad, parameters[name].grad, name, 1e-5) end
+        parity.agree_gradients(case.grads, layer, inputs, output, 1e-5)
       end)
     end)
   end

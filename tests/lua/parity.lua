@@ -141,6 +141,17 @@ function parity.agree(expected, actual, label, atol)
   parity.close(actual, expected, { atol = atol or 1e-6, rtol = 1e-5 }, label)
 end
 
+--- Fails unless recorded gradients agree with those of a layer's parameters and inputs ("input1"),
+-- where the elements of its output weigh 0.5 to 1.5.
+function parity.agree_gradients(grads, layer, inputs, output, atol)
+  local weights = lucerna.linspace(0.5, 1.5, output:numel(), { dtype = output.dtype })
+  ;(output * weights:view(output:size())):sum():backward()
+  local leaves = {}
+  for name, p in layer:named_parameters() do leaves[name] = p end
+  for k, x in ipairs(inputs) do leaves["input" .. k] = x end
+  for name, grad in pairs(grads) do parity.agree(grad, leaves[name].grad, name, atol) end
+end
+
 --- A number that a list of tensors makes: each element weighs differently in it.
 function parity.total(tensors)
   local sum = 0
