@@ -247,9 +247,7 @@ luc_status luc_module_requires_grad(luc_context *ctx, luc_module *m, bool on) {
   size_t done = 0;
   for (; status == LUC_OK && done < list.n; done++) {
     luc_member *item = &list.items[done];
-    item->length =
-        item->tensor
-            ->requires_grad; /* keeps what requires_grad was, in a field that no name needs */
+    item->length = item->tensor->requires_grad; /* what it was: no name needs the field */
     status = luc_tensor_set_requires_grad(ctx, item->tensor, on);
   }
   while (status != LUC_OK && done-- > 0)
