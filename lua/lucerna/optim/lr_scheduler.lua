@@ -8,7 +8,6 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
 local classes = require "lucerna.classes"
-local on_error = require "lucerna.on_error"
 local cycles = require "lucerna.optim.cycles"
 local scheduler = require "lucerna.optim.scheduler"
 
