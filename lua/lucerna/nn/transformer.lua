@@ -114,7 +114,8 @@ local function build_layer(self, who, attentions, ...)
   self.activation = activation
 end
 
--- A part of a layer with its norm, added to the part's input.
+-- A part of a layer with its norm, added to the part's input. (No tail call: messages name the
+-- forward that called.)
 local function residual(self, norm, x, part, ...)
   norm = self[norm]
   if self.norm_first then return x + self[part](self, norm(x), ...) end
@@ -146,7 +147,7 @@ function EncoderLayer:forward(...)
   padding = added(who, "src_key_padding_mask", padding, x.dtype)
   mask = added(who, "src_mask", mask, x.dtype)
   x = residual(self, "norm1", x, "_sa_block", mask, padding, causal)
-  return residual(self, "norm2", x, "_ff_block")
+  return (residual(self, "norm2", x, "_ff_block"))
 end
 
 -- ---- TransformerDecoderLayer ----
@@ -177,7 +178,7 @@ function DecoderLayer:forward(...)
     read("TransformerDecoderLayer", DECODE, 2, ...)
   x = residual(self, "norm1", x, "_sa_block", mask, padding, causal)
   x = residual(self, "norm2", x, "_mha_block", memory, memory_mask, memory_padding, memory_causal)
-  return residual(self, "norm3", x, "_ff_block")
+  return (residual(self, "norm3", x, "_ff_block"))
 end
 
 -- ---- TransformerEncoder ----
