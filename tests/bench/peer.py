@@ -1,7 +1,8 @@
 # PyTorch's side of the benchmarks: the same cases under the same names, the same way of sampling.
 # `peer.py serve FIFO` reads lines "NAME|THREADS|SAMPLES|SECONDS" and answers each with a line of
 # samples that take SECONDS at least (as seconds per repetition), an empty one where PyTorch lacks
-# the operator; `peer.py process NAME` is the body of a fresh process.
+# the operator; `peer.py process NAME` is the body of a fresh process; `peer.py coretype` names the
+# kernels that OpenBLAS must be told to take, if it does not find out by itself.
 import ctypes
 import gc
 import os
@@ -327,6 +328,19 @@ def find(name):
         print("%s: %s" % (name, problem), file=sys.stderr)
 
 
+def coretype():
+    """OpenBLAS takes those of an SSE3 processor, Prescott, on one that is newer than itself."""
+    try:
+        blas = ctypes.CDLL("libopenblas.so.0")
+        blas.openblas_get_corename.restype = ctypes.c_char_p
+        with open("/proc/cpuinfo") as f:
+            flags = f.read().split()
+    except (OSError, AttributeError):
+        return
+    if blas.openblas_get_corename() == b"Prescott" and "avx2" in flags:
+        print("SkylakeX" if "avx512vl" in flags else "Haswell")
+
+
 def set_threads(torch, n):
     """PyTorch's and those of an OpenBLAS with threads of its own, which PyTorch does not tell."""
     torch.set_num_threads(n)
@@ -360,5 +374,7 @@ def serve(reply_path):
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve(sys.argv[2])
+    elif sys.argv[1] == "coretype":
+        coretype()
     else:
         PROCESSES.get(sys.argv[2], lambda: None)()  # nothing printed: PyTorch has no such thing

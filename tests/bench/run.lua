@@ -9,8 +9,6 @@ local clock = lucerna.clock
 local filter = arg[1]
 local ROUNDS = tonumber(os.getenv("ROUNDS"))
 local SCALE = { ns = 1e9, us = 1e6, ms = 1e3, s = 1 }
--- The collector of the child is what the stock program runs; OpenMP's threads are torch's business.
-local OURS = "lua5.4 tests/bench/ours.lua"
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
@@ -43,8 +41,17 @@ local function summary(samples, scale)
   return { min = samples[1] * scale, median = samples[(#samples + 1) // 2] * scale }
 end
 
+-- The commands of both sides, whose OpenBLAS takes the same kernels. The collector of the child is
+-- what the stock program runs; OpenMP's threads are torch's business.
+local python, core = find_python(), os.getenv("OPENBLAS_CORETYPE")
+if python and not core then
+  core = output_of(python .. " tests/bench/peer.py coretype"):match("%S+")
+end
+local told = core and "OPENBLAS_CORETYPE=" .. quote(core) .. " " or ""
+local OURS = told .. "lua5.4 tests/bench/ours.lua"
+python = python and told .. python
+
 -- PyTorch as a server: requests through a pipe, answers through a fifo.
-local python = find_python()
 local peer = {}
 
 function peer.ask(name, threads, samples, least)
@@ -187,7 +194,9 @@ local function wanted(case, file)
 end
 
 print(python
-  and "peer: PyTorch " .. output_of(python .. " -c 'import torch; print(torch.__version__)'")
+  and ("peer: PyTorch %s%s\n"):format(
+    output_of(python .. " -c 'import torch; print(torch.__version__)'"):match("%S+"),
+    core and "; OpenBLAS's kernels, on both sides: " .. core or "")
   or "no peer: python3-torch is not installed\n")
 print(ROW:format("minimum and median; T: threads", "T", "", "peer", "", "ours", "", "ratio",
   "work/s", "wanted"))
