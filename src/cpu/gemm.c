@@ -92,8 +92,12 @@ static path choose_path(const luc_gemm *g) {
   if (is_outer(g)) return PATH_OUTER;
   const bool dots = is_dots(g);
   if (dots && (g->b_col != 1 || g->k > g->n)) return PATH_DOTS;
-  bool lies_well = (g->a_col == 1 || g->a_row == 1) && g->b_col == 1 &&
-                   (g->m <= 16 || luc__gemm_rows_stay(g, (int64_t)luc__dtype_size(g->dtype), 16));
+  const int64_t size = (int64_t)luc__dtype_size(g->dtype);
+  const bool a_lies =
+      g->a_col == 1 ||
+      (g->a_row == 1 && !luc__gemm_columns_share(g->a_col * size, g->m, g->n, g->k));
+  const bool lies_well =
+      a_lies && g->b_col == 1 && (g->m <= 16 || luc__gemm_rows_stay(g, size, 16));
   return lies_well ? PATH_BLOCK : PATH_SERIAL;
 }
 

@@ -56,6 +56,11 @@ static inline bool luc__gemm_rows_stay(const luc_gemm *g, int64_t size, int64_t 
   return g->k * g->b_row <= 1 << 16 && !share;
 }
 
+/* Are columns of A, adjacent elements so many bytes apart, whole pages apart, and worth a copy? */
+static inline bool luc__gemm_columns_share(int64_t bytes, int64_t m, int64_t n, int64_t k) {
+  return bytes % 4096 == 0 && m > 16 && n >= 64 && k >= 96;
+}
+
 typedef struct luc_gemm_kernels {
   /* One product (batch ignored) whose B has adjacent columns; nothing is packed. */
   void (*block)(const luc_gemm *g);

@@ -414,3 +414,22 @@ describe("products of a batch of vectors", function()
     end
   end)
 end)
+
+describe("the product of a matrix whose columns are adjacent elements", function()
+  it("is exact for integers, however far apart these are: 512 or 1,024 are whole pages", function()
+    lucerna.manual_seed(5)
+    for _, name in ipairs { "float32", "float64" } do
+      for _, sizes in ipairs { { 17, 64, 96 }, { 64, 200, 100 }, { 130, 65, 600 } } do
+        local m, n, k = table.unpack(sizes)
+        local b = lucerna.randint(-3, 4, { k, n })
+        for _, pitch in ipairs { m, 512, 1024 } do
+          local a = lucerna.randint(-3, 4, { k, pitch }):narrow(2, 1, m)
+          local far = lucerna.empty(k, pitch, { dtype = lucerna[name] }):narrow(2, 1, m):copy_(a)
+          local want = lucerna.mm(a:t(), b):to(lucerna[name])
+          assert.is_true(lucerna.equal(want, lucerna.mm(far:t(), b:to(lucerna[name]))),
+            name .. m .. " " .. pitch)
+        end
+      end
+    end
+  end)
+end)
