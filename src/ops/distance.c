@@ -206,16 +206,23 @@ static luc_status by_differences(luc_context *ctx, luc_cdist *job, luc_tensor *x
 /* Up to so many, differences take less time than what surrounds a product, and lose no digits. */
 enum { FEW_FEATURES = 24 };
 
-/* sqrt(|a|^2 + |b|^2 - 2 ab), which a matrix product gives. */
+static void write_over(luc_formula *f, luc_opid op, luc_tensor *y, luc_value by) {
+  if (f->status == LUC_OK) f->status = luc_call_inplace(f->ctx, op, LUC_ARGS(luc_v_tensor(y), by));
+}
+
+/* sqrt(|a|^2 + |b|^2 - 2 ab), which a matrix product gives; what follows it is done in place. */
 static luc_status by_product(luc_context *ctx, luc_tensor *x1, luc_tensor *x2, luc_tensor **out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *a = luc__f_sum_keepdim(&f, luc__f1(&f, LUC_OP_square, x1), -1);
   luc_tensor *b = luc__f_sum_keepdim(&f, luc__f1(&f, LUC_OP_square, x2), -1);
+  b = luc__f_transpose(&f, b, -1, -2);
   luc_tensor *twice = luc__fs(&f, LUC_OP_mul, x1, -2);
-  luc_tensor *cross = luc__f2(&f, LUC_OP_matmul, twice, luc__f_transpose(&f, x2, -1, -2));
-  luc_tensor *sum = luc__f2(&f, LUC_OP_add, cross, a);
-  sum = luc__f2(&f, LUC_OP_add, sum, luc__f_transpose(&f, b, -1, -2));
-  return luc__f_end(&f, luc__f1(&f, LUC_OP_sqrt, luc__fs(&f, LUC_OP_clamp_min, sum, 0)), out);
+  luc_tensor *y = luc__f2(&f, LUC_OP_matmul, twice, luc__f_transpose(&f, x2, -1, -2));
+  write_over(&f, LUC_OP_add, y, luc_v_tensor(a));
+  write_over(&f, LUC_OP_add, y, luc_v_tensor(b));
+  write_over(&f, LUC_OP_clamp_min, y, luc_v_int(0));
+  if (f.status == LUC_OK) f.status = luc_call_inplace(ctx, LUC_OP_sqrt, LUC_ARGS(luc_v_tensor(y)));
+  return luc__f_end(&f, y, out);
 }
 
 static const char *const cdist_modes[] = {"use_mm_for_euclid_dist_if_necessary",
