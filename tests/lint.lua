@@ -1,8 +1,7 @@
 -- The house rules that no compiler checks: direction of includes, sizes of functions and files,
 -- forbidden calls, a comment at the head of each file. Then clang-format, Clang and luacheck. Prints
--- every offence as file:line: text and fails if there was one. (`make lint` has compiled with
--- -Werror.)
-
+-- forbidden calls, a comment at the head of each file. Then clang-format, Clang and luacheck. Prints
+-- every offence as file:line: text and fails if there was one; `make lint` compiles with -Werror.
 local offences = 0
 
 local function offend(file, line, text)
@@ -219,8 +218,8 @@ own_checks()
 tool("clang-format", C_FILES .. "clang-format --dry-run -Werror")
 -- Clang takes what GCC does, with the warnings that CMakeLists.txt leaves on.
 tool("clang", "git ls-files 'src/*.c' | grep -v '^src/command/' | xargs -r -P 2 -n 8 "
-  .. "clang -std=c11 -fsyntax-only -march=x86-64-v4 -mprfchw -DLUC_ISA=avx512 -DLUCERNA_PNG=1 -Isrc "
-  .. "-Isrc/include -isystem /usr/include/lua5.4 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE "
+  .. "clang -std=c11 -fsyntax-only -march=x86-64-v4 -mprfchw -DLUC_ISA=avx512 -DLUCERNA_PNG=1 "
+  .. "-Isrc -Isrc/include -isystem /usr/include/lua5.4 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE "
   .. "-Wall -Wextra -Wshadow -Werror -Wno-bitwise-instead-of-logical -Wno-tautological-compare "
   .. "-Wno-non-literal-null-conversion")
 -- The module has all of its own symbols and asks for no library of Lua's or CUDA's.

@@ -78,8 +78,8 @@ local function environment(build, short)
     "UBSAN_OPTIONS=print_stacktrace=1",
     -- no use-after-return checks: their stack frames are not aligned for AVX-512 vectors
     "ASAN_OPTIONS=detect_stack_use_after_return=0:allocator_may_return_null=1",
-    -- a cache's blocks are linked through memory that is marked as freed: after os.exit, which closes
-    -- nothing, they were leaks unless something old still named them
+    -- A cache's blocks are linked through memory that is marked as freed: after os.exit, which
+    -- closes nothing, they were leaks unless something old still named them.
     "LSAN_OPTIONS=use_poisoned=1:suppressions=" .. root .. "/tests/lsan.supp:print_suppressions=0",
   }
   if short then env[#env + 1] = "LUCERNA_TEST_SHORT=1" end
