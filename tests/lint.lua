@@ -1,6 +1,7 @@
 -- The house rules that no compiler checks: direction of includes, sizes of functions and files,
--- forbidden calls, a comment at the head of each file. Then clang-format, Clang and luacheck. Prints
--- every offence as file:line: text and fails if there was one; `make lint` compiles with -Werror.
+-- forbidden calls, a comment at the head of each file. Then clang-format, Clang and luacheck.
+-- Prints every offence as file:line: text and fails if there was one; `make lint` compiles with
+-- -Werror.
 
 local offences = 0
 
