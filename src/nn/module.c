@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/loss.h"
-
 /* ---- making ---- */
 
 static void link_live(luc_nn *nn, luc_module *m) {
@@ -73,20 +71,6 @@ static void narrow_defaults(const luc_schema *schema, luc_value *args) {
   }
 }
 
-/* size_average and reduce of losses become what reduction is, as in PyTorch. */
-static void settle_reduction(const luc_schema *schema, luc_value *args) {
-  static const char *const names[] = {
-      [LUC_REDUCE_NONE] = "none", [LUC_REDUCE_MEAN] = "mean", [LUC_REDUCE_SUM] = "sum"};
-  int average = luc__schema_find(schema, "size_average");
-  if (average < 0) return;
-  int reduce = luc__schema_find(schema, "reduce");
-  int legacy = luc__loss_legacy(&args[average], &args[reduce]);
-  if (legacy < 0) return;
-  args[luc__schema_find(schema, "reduction")] =
-      (luc_value){.kind = LUC_STRING, .as.string = names[legacy]};
-  args[average] = args[reduce] = luc_v_none();
-}
-
 /* A failure inside build names the class that could not be made. */
 static luc_status named_failure(luc_context *ctx, const luc_class *cls, luc_status status) {
   char text[512];
@@ -108,7 +92,6 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
   }
   LUC_TRY(luc__schema_defaults(ctx, schema, all, nargs));
   narrow_defaults(schema, all);
-  settle_reduction(schema, all);
   int n = schema->nparams;
   if (cls->def->flags & LUC_CF_LAZY) {
     memmove(all + 1, all, (size_t)n++ * sizeof *all);

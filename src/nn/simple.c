@@ -4,6 +4,17 @@
 
 #include "nn/module.h"
 #include "nn/reset.h"
+#include "ops/loss.h"
+
+/* Tensors given to the constructor (weight, pos_weight) become buffers of their names. */
+static luc_status register_tensors(luc_context *ctx, luc_module *m) {
+  const luc_schema *s = m->cls->core->constructor;
+  for (int p = 0; p < s->nparams; p++)
+    if (s->params[p].type == LUC_T_TENSOR)
+      LUC_TRY(luc_module_register_buffer(ctx, m, s->params[p].name, luc_as_tensor(&m->config[p]),
+                                         true));
+  return LUC_OK;
+}
 
 /* Pooling: a stride that was not given is the kernel's size. ORDER POOL */
 luc_status luc__pool_build(luc_context *ctx, luc_module *m) {
@@ -49,7 +60,7 @@ luc_status luc__fractional_build(luc_context *ctx, luc_module *m) {
     LUC_CHECK(ctx, r > 0 && r < 1, LUC_ERR_VALUE,
               "%s: output_ratio must be between 0 and 1 (got %g)", m->cls->name, r);
   }
-  return luc__buffers_build(ctx, m); /* the samples become a buffer */
+  return register_tensors(ctx, m); /* the samples become a buffer */
 }
 
 luc_status luc__dropout_build(luc_context *ctx, luc_module *m) {
@@ -110,14 +121,22 @@ luc_status luc__softmax2d_forward(luc_context *ctx, luc_module *m, luc_value *ar
   return LUC_OK;
 }
 
-/* Tensors given to the constructor (weight, pos_weight) become buffers of their names. */
-luc_status luc__buffers_build(luc_context *ctx, luc_module *m) {
+/* Losses: their weights become buffers, and PyTorch's deprecated size_average and reduce, where they
+ * are given, the reduction. */
+luc_status luc__loss_build(luc_context *ctx, luc_module *m) {
+  static const char *const names[] = {
+      [LUC_REDUCE_NONE] = "none", [LUC_REDUCE_MEAN] = "mean", [LUC_REDUCE_SUM] = "sum"};
   const luc_schema *s = m->cls->core->constructor;
-  for (int p = 0; p < s->nparams; p++)
-    if (s->params[p].type == LUC_T_TENSOR)
-      LUC_TRY(luc_module_register_buffer(ctx, m, s->params[p].name, luc_as_tensor(&m->config[p]),
-                                         true));
-  return LUC_OK;
+  const int average = luc__schema_find(s, "size_average"), reduce = luc__schema_find(s, "reduce");
+  const int legacy = luc__loss_legacy(&m->config[average], &m->config[reduce]);
+  if (legacy >= 0) {
+    const luc_value none = luc_v_none();
+    const luc_value reduction = {.kind = LUC_STRING, .as.string = names[legacy]};
+    LUC_TRY(luc__module_set_config(ctx, m, luc__schema_find(s, "reduction"), &reduction));
+    LUC_TRY(luc__module_set_config(ctx, m, average, &none));
+    LUC_TRY(luc__module_set_config(ctx, m, reduce, &none));
+  }
+  return register_tensors(ctx, m);
 }
 
 /* ORDER MULTIMARGIN */
@@ -130,7 +149,7 @@ luc_status luc__multi_margin_build(luc_context *ctx, luc_module *m) {
   LUC_CHECK(ctx, weight == NULL || weight->ndim == 1, LUC_ERR_SHAPE,
             "MultiMarginLoss: expected weight to be None or 1D tensor, got %dD instead",
             weight->ndim);
-  return luc__buffers_build(ctx, m);
+  return luc__loss_build(ctx, m);
 }
 
 /* ORDER TRIPLET */
@@ -138,7 +157,7 @@ luc_status luc__triplet_build(luc_context *ctx, luc_module *m) {
   double margin = luc_as_double(&m->config[0]);
   LUC_CHECK(ctx, margin > 0, LUC_ERR_VALUE,
             "TripletMarginLoss: expected margin to be greater than 0, got %g instead", margin);
-  return LUC_OK;
+  return luc__loss_build(ctx, m);
 }
 
 /* Bilinear: weight [out, in1, in2]. ORDER BILINEAR */
