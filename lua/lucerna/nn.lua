@@ -40,6 +40,7 @@ end
 
 -- reset_running_stats(): those of a new layer.
 local function reset_running_stats(self)
+  check.module("reset_running_stats", "self", self)
   if not self.track_running_stats then return end
   self.running_mean:zero_()
   self.running_var:fill_(1)

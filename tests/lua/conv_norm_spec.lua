@@ -222,6 +222,8 @@ describe("reset_running_stats", function()
     end
     assert.is_nil(nn.BatchNorm1d(2, {track_running_stats = false}):reset_running_stats())
     assert.is_nil(nn.LayerNorm(2).reset_running_stats)
+    parity.refused("reset_running_stats: self must be an nn.Module (got nil)",
+      nn.BatchNorm1d(2).reset_running_stats)
   end)
 end)
 

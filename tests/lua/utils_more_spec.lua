@@ -109,6 +109,11 @@ describe("nn.utils.rnn", function()
       message(rnn.pad_sequence, { x(2, 3), x(2, 2) }))
     local packed = rnn.pack_sequence { x(2) }
     assert.is_false(packed:is_pinned())
+    for _, method in ipairs { "is_pinned", "pin_memory" } do
+      parity.refused(("PackedSequence.%s: must be called with a colon, sequence:%s(...)"):format(
+        method, method), packed[method])
+    end
+    parity.refused("PackedSequence.to: must be called with a colon", packed.double)
     assert.matches("pin_memory: Cannot access accelerator device when none is available",
       message(packed.pin_memory, packed))
   end)

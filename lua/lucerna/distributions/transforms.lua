@@ -23,6 +23,7 @@ transforms.Transform = base.root("Transform", {
   log_abs_det_jacobian = function(who, x, y)
     return tools.tensor(who, "x", x), tools.tensor(who, "y", y)
   end,
+  with_cache = function(who, ...) return arguments(who, {"cache_size"}, ...) end,
 })
 local Transform = transforms.Transform
 Transform._cache_size = 0
@@ -35,7 +36,7 @@ function Transform:__init(...) self:_cache(arguments(self.__name, {"cache_size"}
 
 function Transform:_cache(size)
   if size ~= nil and size ~= 0 and size ~= 1 then
-    fail("%s: cache_size must be 0 or 1", self.__name)
+    fail("%s: cache_size must be 0 or 1 (got %s)", self.__name, size)
   end
   self._cache_size = size or 0
 end

@@ -92,7 +92,8 @@ function LinearCross:__init(...)
   if weight ~= nil and (check.tensor(who, "weight", weight):dim() ~= 1 or #weight ~= classes) then
     fail("%s: expected weight shape to be [%d], got %s", who, classes, shape_text(weight.shape))
   end
-  if check.number(who, "label_smoothing", self.label_smoothing) < 0 or self.label_smoothing > 1 then
+  check.number(who, "label_smoothing", self.label_smoothing)
+  if not (self.label_smoothing >= 0 and self.label_smoothing <= 1) then
     fail("%s: expected label_smoothing to be in range [0, 1], got %s", who, self.label_smoothing)
   end
   self.linear = nn.Linear(features, classes * product(self.out_features),
@@ -165,6 +166,7 @@ end
 
 --- reset_parameters(): the head and the clusters begin anew.
 function Adaptive:reset_parameters()
+  check.module("reset_parameters", "self", self)
   self.head:reset_parameters()
   for _, part in ipairs(self.tail) do
     part[1]:reset_parameters()

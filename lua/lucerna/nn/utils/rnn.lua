@@ -6,6 +6,7 @@
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.nn.utils.check"
+local check_self = require("lucerna.plain").self_check "sequence"
 local shape_text = require "lucerna.shape_text"
 
 local rnn = {}
@@ -32,17 +33,23 @@ end
 
 --- to(dtype), to(device), …: the data converted as Tensor:to does; itself when nothing changes.
 function methods:to(...)
+  check_self(self, "PackedSequence", "to", "data")
   local data = self.data:to(...)
   if rawequal(data, self.data) then return self end
   return rnn.PackedSequence(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 end
 
-function methods:cpu() return self:to("cpu") end
-function methods:cuda() return self:to("cuda") end
-function methods:is_pinned() return self.data:is_pinned() end
+function methods:cpu() return methods.to(self, "cpu") end
+function methods:cuda() return methods.to(self, "cuda") end
+
+function methods:is_pinned()
+  check_self(self, "PackedSequence", "is_pinned", "data")
+  return self.data:is_pinned()
+end
 
 --- pin_memory(): its tensors in memory that a device reads directly, where there is one.
 function methods:pin_memory()
+  check_self(self, "PackedSequence", "pin_memory", "data")
   local sorted, unsorted = self.sorted_indices, self.unsorted_indices
   return rnn.PackedSequence(self.data:pin_memory(), self.batch_sizes,
     sorted and sorted:pin_memory(), unsorted and unsorted:pin_memory())
@@ -52,7 +59,7 @@ for name, dtype in pairs {
   double = "float64", float = "float32", half = "float16", long = "int64", int = "int32",
   short = "int16", char = "int8", byte = "uint8",
 } do
-  methods[name] = function(self) return self:to(lucerna[dtype]) end
+  methods[name] = function(self) return methods.to(self, lucerna[dtype]) end
 end
 
 --- PackedSequence(data, batch_sizes, sorted_indices, unsorted_indices): what pack_padded_sequence
