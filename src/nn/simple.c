@@ -121,8 +121,8 @@ luc_status luc__softmax2d_forward(luc_context *ctx, luc_module *m, luc_value *ar
   return LUC_OK;
 }
 
-/* Losses: their weights become buffers, and PyTorch's deprecated size_average and reduce, where they
- * are given, the reduction. */
+/* Losses: their weights become buffers. PyTorch's deprecated size_average and reduce, where they
+ * are given, become what reduction is. */
 luc_status luc__loss_build(luc_context *ctx, luc_module *m) {
   static const char *const names[] = {
       [LUC_REDUCE_NONE] = "none", [LUC_REDUCE_MEAN] = "mean", [LUC_REDUCE_SUM] = "sum"};
