@@ -60,7 +60,11 @@ local function flaw(err)
   if err:find("attempt to ", 1, true) or err:find("bad argument", 1, true) then return err end
 end
 
+-- Modes that were asked for without a function last.
+local function reset_modes() lucerna.set_grad_enabled(true) end
+
 describe("what cannot be used is refused in one line by", function()
+  after_each(reset_modes)
   for title, place in pairs(PLACES) do
     it(title, function()
       local flaws = {}
@@ -124,6 +128,9 @@ local function objects()
     D.constraints.positive_definite, D.constraints.nonnegative_integer, D.constraints.boolean,
     (select(2, require("lucerna.profiler").profile(function() return p + 1 end))),
     lucerna.nn.ReLU():register_forward_hook(print),
+    nn.BatchNorm1d(2), nn.AdaptiveLogSoftmaxWithLoss(4, 6, {2}), nn.ModuleList {nn.ReLU()},
+    nn.Sequential(nn.ReLU()), nn.ParameterDict {a = nn.Parameter(p)}, nn.ModuleDict {a = nn.ReLU()},
+    nn.utils.rnn.pack_sequence {p}, lucerna.data.DistributedSampler(lucerna.ones(3), 2, 0),
     table.unpack(trainers()),
   }
 end
@@ -136,6 +143,9 @@ local METHODS = {
   "step", "zero_grad", "add_param_group", "state_dict", "load_state_dict", "get_last_lr", "get_lr",
   "register_step_pre_hook", "register_load_state_dict_post_hook", "update_parameters", "scale",
   "unscale_", "update", "remove", "get_scale", "set_growth_factor", "get_growth_interval",
+  "with_cache", "reset_running_stats", "reset_parameters", "to", "cpu", "double", "is_pinned",
+  "pin_memory", "set_epoch", "positions", "append", "insert", "pop", "get", "setdefault",
+  "predict",
 }
 
 local function method(object, name)
@@ -145,6 +155,7 @@ local function method(object, name)
 end
 
 describe("methods refuse in one line what they cannot use:", function()
+  after_each(reset_modes)
   for _, name in ipairs(METHODS) do
     it(name, function()
       local flaws = {}

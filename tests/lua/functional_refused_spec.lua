@@ -74,7 +74,7 @@ local function refusals()
       nn.LinearCrossEntropyLoss, 4, 6, {label_smoothing = 1.5}},
     {"LinearCrossEntropyLoss: expected label_smoothing to be in range [0, 1]",
       nn.LinearCrossEntropyLoss, 4, 6, {label_smoothing = 0 / 0}},
-    {"reset_parameters: self must be an nn.Module (got nil)",
+    {"AdaptiveLogSoftmaxWithLoss.reset_parameters: must be called with a colon, loss:",
       nn.AdaptiveLogSoftmaxWithLoss.reset_parameters},
     {"linear_cross_entropy: input must be [N, in_features] or [in_features] (got 3D)",
       F.linear_cross_entropy, z(1, 2, 3), z(4, 3), lucerna.tensor {1}},

@@ -164,9 +164,14 @@ function Adaptive:__init(...)
   end
 end
 
+local function check_self(self, method)
+  if core.nn.is_module(self) and nn.isinstance(self, Adaptive) then return end
+  fail("AdaptiveLogSoftmaxWithLoss.%s: must be called with a colon, loss:%s(...)", method, method)
+end
+
 --- reset_parameters(): the head and the clusters begin anew.
 function Adaptive:reset_parameters()
-  check.module("reset_parameters", "self", self)
+  check_self(self, "reset_parameters")
   self.head:reset_parameters()
   for _, part in ipairs(self.tail) do
     part[1]:reset_parameters()
@@ -235,10 +240,14 @@ local function full_log_prob(self, input, head)
 end
 
 --- log_prob(input [N, in_features]): the log-probabilities [N, n_classes].
-function Adaptive:log_prob(input) return full_log_prob(self, input, self.head(input)) end
+function Adaptive:log_prob(input)
+  check_self(self, "log_prob")
+  return full_log_prob(self, input, self.head(input))
+end
 
 --- predict(input [N, in_features]): the most probable class of each line, [N].
 function Adaptive:predict(input)
+  check_self(self, "predict")
   local head = self.head(input)
   local best = head:argmax(2)
   local rows = lucerna.nonzero(best:gt(self.shortlist_size)):reshape(-1)
