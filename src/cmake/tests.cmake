@@ -28,7 +28,7 @@ foreach(source ${c_tests} ${fault_tests})
     ENVIRONMENT "LUCERNA_ROOT=${CMAKE_SOURCE_DIR}" WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
 endforeach()
 # The longest begin first, so that no processor waits for them at the end.
-foreach(name test_lua_sweep test_conv test_kernels test_math)
+foreach(name test_lua_sweep test_optim test_conv test_kernels test_math)
   if(TARGET ${name})
     set_tests_properties(${name} PROPERTIES COST 1)
   endif()

@@ -52,7 +52,7 @@ end
 
 describe("large temporaries", function()
   for _, mode in ipairs { "generational", "incremental" } do
-    it("do not pile up in " .. mode .. " mode", function()
+    it("do not pile up in " .. mode .. " mode #slow", function()
       local early, late = in_mode(mode, peaks, 400)
       assert.is_true(late <= 1.3 * early, ("%d, then %d bytes"):format(early, late))
       -- the pace of collecting grows with the host's own heap
