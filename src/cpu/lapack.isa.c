@@ -110,8 +110,9 @@ LUC_INLINE V dot(int64_t n, const V *x, const V *y) {
 
 LUC_INLINE void identity(int64_t rows, int64_t columns, V *x) {
   memset(x, 0, (size_t)(rows * columns) * sizeof *x);
+  const int64_t ones = rows < columns ? rows : columns;
 #pragma GCC unroll 4
-  for (int64_t i = 0; i < rows && i < columns; i++) x[i * rows + i] = vset1(1);
+  for (int64_t i = 0; i < ones; i++) x[i * rows + i] = vset1(1);
 }
 
 /* n keys in descending order. */
@@ -131,8 +132,9 @@ LUC_INLINE void order(int64_t n, V *keys) {
 /* Columns x [m, n] become R and, below it, reflections whose first element is 1, as geqr2's.
  * What is so small that its square has few digits counts as zero. */
 LUC_INLINE void reduce(int64_t m, int64_t n, V *x, V *tau) {
+  const int64_t columns = m < n ? m : n;
 #pragma GCC unroll 4
-  for (int64_t j = 0; j < m && j < n; j++) {
+  for (int64_t j = 0; j < columns; j++) {
     V *column = x + j * m, rest = {0};
 #pragma GCC unroll 4
     for (int64_t i = j + 1; i < m; i++) rest += column[i] * column[i];
