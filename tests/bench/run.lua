@@ -75,16 +75,17 @@ end
 
 -- PyTorch's threads spin after a call, OpenBLAS's for 100 ms: with several, ours begins when they
 -- rest.
--- A brief case that comes out behind is measured up to five times, so that the list of the slower
--- ones is not one of interruptions.
+-- A case that comes out under the ratio wanted is measured up to ten times (a brief one five), so
+-- that the list of the slower ones is not one of interruptions.
 local function measure_timed(case, threads)
   local ours, theirs, shares = {}, {}, {}
   local samples, least = 5, case.brief and 0.004 or 0.02
-  local function behind()
-    return theirs[1] and math.min(table.unpack(ours)) > math.min(table.unpack(theirs))
+  local function under()
+    return theirs[1]
+      and math.min(table.unpack(theirs)) < (case.ratio or 1) * math.min(table.unpack(ours))
   end
-  local round, rounds = 0, ROUNDS or case.brief and 1 or 5
-  while round < rounds or case.brief and round < 5 and behind() do
+  local round, rounds, most = 0, ROUNDS or case.brief and 1 or 5, case.brief and 5 or 10
+  while round < rounds or round < most and under() do
     round = round + 1
     append(theirs, peer.ask(case.name, threads, samples, least))
     local lines = output_of(("%s%s time %s %d %d %g"):format(
