@@ -383,3 +383,29 @@ void luc__complex_column_products(luc_context *ctx, luc_dtype dtype, int64_t out
   luc__parallel_for(ctx, outer * luc__cuts(inner, COLUMNS), GRAIN / (n * part) + 1,
                     multiply_columns, &j);
 }
+
+typedef struct turned_job {
+  luc_complex_turned_fn add;
+  int64_t bytes; /* of a row */
+  int64_t n;
+  const char *pairs;
+  char *z;
+} turned_job;
+
+static void add_turned_rows(void *arg, int64_t begin, int64_t end) {
+  const turned_job *j = arg;
+  for (int64_t i = begin; i < end; i++) {
+    const char *x = j->pairs + 2 * i * j->bytes;
+    j->add(j->z + i * j->bytes, x, x + j->bytes, j->n);
+  }
+}
+
+void luc__complex_add_turned(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t n,
+                             const void *pairs, void *z) {
+  turned_job j = {.add = luc__kernels(ctx)->complex_turned[dtype == LUC_COMPLEX128],
+                  .bytes = n * (int64_t)luc__dtype_size(dtype),
+                  .n = n,
+                  .pairs = pairs,
+                  .z = z};
+  luc__parallel_for(ctx, rows, 8 * GRAIN / (n + 1) + 1, add_turned_rows, &j);
+}

@@ -24,6 +24,9 @@ bool luc__complex_gives(luc_ew op, luc_dtype dtype, luc_dtype *result);
 luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,
                             const luc_ew_input *in, const luc_ew_params *params);
 
+/* x + i y of each two rows of n numbers of a complex dtype. */
+void luc__complex_add_turned(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t n,
+                            const void *pairs, void *z);
 /* Is any element of a complex tensor zero? */
 bool luc__complex_any_zero(const luc_tensor *t);
 /* Products of `rows` rows of n contiguous numbers of a complex dtype: one a row, or with `running`

@@ -20,3 +20,4 @@ const luc_complex_fn LUC_ISA_NAME(luc__complex)[LUC_NUM_EWS][2] = {
 #include "cpu/complex_kernels.def"
 };
 const luc_complex_fold_fn LUC_ISA_NAME(luc__complex_fold)[2] = {fold_f32, fold_f64};
+const luc_complex_turned_fn LUC_ISA_NAME(luc__complex_turned)[2] = {add_turned_f32, add_turned_f64};

@@ -27,6 +27,11 @@ typedef void (*luc_complex_fold_fn)(char *product, const char *in, int64_t n);
 extern const luc_complex_fold_fn luc__complex_fold_base[2], luc__complex_fold_avx2[2],
     luc__complex_fold_avx512[2];
 
+/* z = x + i y of n numbers without gaps. */
+typedef void (*luc_complex_turned_fn)(char *z, const char *x, const char *y, int64_t n);
+extern const luc_complex_turned_fn luc__complex_turned_base[2], luc__complex_turned_avx2[2],
+    luc__complex_turned_avx512[2];
+
 /* Of complex64 and complex128; NULL where complex.c has the kernel. */
 extern const luc_complex_fn luc__complex_base[LUC_NUM_EWS][2], luc__complex_avx2[LUC_NUM_EWS][2],
     luc__complex_avx512[LUC_NUM_EWS][2];

@@ -31,6 +31,7 @@ typedef struct luc_kernels {
   const luc_ew_kernel *elementwise;     /* [LUC_NUM_EWS] */
   const luc_complex_fn (*complexes)[2]; /* likewise */
   const luc_complex_fold_fn *complex_fold;
+  const luc_complex_turned_fn *complex_turned;
   const struct luc_activation_kernels *activation;
   const luc_rd_kernel (*reduce)[LUC_NUM_RD_TYPES];
   const luc_scan_kernel (*scan)[LUC_NUM_SCAN_TYPES];

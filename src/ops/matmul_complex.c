@@ -70,6 +70,11 @@ static luc_status join(luc_context *ctx, const luc_tensor *p, bool high, bool tu
   memcpy(sizes, p->sizes, (size_t)p->ndim * sizeof sizes[0]);
   sizes[last - 1] = turned ? n : m, sizes[last] = turned ? m : n;
   LUC_TRY(luc__tensor_empty(ctx, luc__dtype_to_complex(p->dtype), p->ndim, sizes, out));
+  if (!high && !turned) {
+    const int64_t rows = n > 0 ? (*out)->numel / n : 0;
+    luc__complex_add_turned(ctx, (*out)->dtype, rows, n, p->data, (*out)->data);
+    return LUC_OK;
+  }
   luc_status status = LUC_OK;
   for (int i = 0; i < 2 && status == LUC_OK; i++) {
     luc_tensor part, first = lattice(p, 0, i, n, step), second = lattice(p, 1, 1 - i, n, step);
