@@ -201,7 +201,7 @@ static luc_status pair_up(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_te
 /* Small matrices are multiplied as they lie, and vectors that lie along the sum. */
 static luc_status complex_product(luc_context *ctx, luc_tensor *a, luc_tensor *b,
                                   luc_tensor **out) {
-  enum { MOST_ELEMENTS = 1 << 13 };
+  enum { MOST_BYTES = 1 << 19 }; /* of the second-level cache */
   luc_tensor *y = b;
   product p;
   LUC_TRY(plan_product(ctx, a, b, &p));
@@ -209,7 +209,8 @@ static luc_status complex_product(luc_context *ctx, luc_tensor *a, luc_tensor *b
   const int64_t side = g->n == 1 ? g->m : g->n;
   const bool vector = g->n == 1 || (g->m == 1 && g->b_col != 1);
   const bool dots = vector && g->a_col == 1 && g->b_row == 1;
-  const bool small = side == 1 || (double)g->k * (double)side <= MOST_ELEMENTS;
+  const double bytes = (double)g->k * (double)side * (double)luc__dtype_size(b->dtype);
+  const bool small = side == 1 || bytes <= MOST_BYTES;
   if (!small || (vector && !dots)) return luc__matmul_complex(ctx, a, b, out);
   if (!dots) LUC_TRY(operand(ctx, b, (luc_dtype)b->dtype, true, &y));
   LUC_TRY(plan_product(ctx, a, y, &p));
