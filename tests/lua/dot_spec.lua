@@ -339,7 +339,7 @@ describe("products of complex matrices", function()
     for dtype, near in pairs {complex64 = 2e-4, complex128 = 1e-11} do
       for _, size in ipairs {{1, 1, 1}, {2, 2, 2}, {3, 5, 4}, {5, 0, 4}, {4, 3, 0}, {0, 2, 3},
         {1, 33, 9}, {9, 33, 1}, {6, 1, 19}, {17, 8, 8}, {18, 600, 7}, {7, 1030, 33},
-        {70, 20, 600}} do
+        {70, 20, 600}, {9, 300, 260}, {600, 300, 260}} do
         local m, k, n = table.unpack(size)
         local options, close = {dtype = lucerna[dtype]}, {atol = near, rtol = 0}
         local a, b = lucerna.randn({3, m, k}, options), lucerna.randn({3, k, n}, options)
