@@ -26,7 +26,7 @@ luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_te
 
 /* x + i y of each two rows of n numbers of a complex dtype. */
 void luc__complex_add_turned(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t n,
-                            const void *pairs, void *z);
+                             const void *pairs, void *z);
 /* Is any element of a complex tensor zero? */
 bool luc__complex_any_zero(const luc_tensor *t);
 /* Products of `rows` rows of n contiguous numbers of a complex dtype: one a row, or with `running`
