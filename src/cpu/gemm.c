@@ -601,7 +601,8 @@ luc_status luc__gemm_unpacked(luc_context *ctx, const luc_gemm *g) {
   j.row_cuts = luc__cuts(j.g.m, UNPACKED_ROWS);
   j.column_cuts = luc__cuts(j.g.n, UNPACKED_COLUMNS);
   const int64_t rows = luc__min64(j.g.m, UNPACKED_ROWS);
-  const int64_t work = rows * luc__min64(j.g.n, UNPACKED_COLUMNS) * (g->k + 1);
+  const int64_t weight = luc__dtype_is_complex(g->dtype) ? 4 : 1;
+  const int64_t work = rows * luc__min64(j.g.n, UNPACKED_COLUMNS) * (g->k + 1) * weight;
   luc__parallel_for(ctx, j.row_cuts * j.column_cuts * g->batch, PIECE_WORK / 4 / work + 1,
                     unpacked_pieces, &j);
   if (half && g->relu) cut_at_zero(g);
