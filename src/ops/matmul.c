@@ -201,7 +201,8 @@ static luc_status pair_up(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_te
 /* Small matrices are multiplied as they lie, and vectors that lie along the sum. */
 static luc_status complex_product(luc_context *ctx, luc_tensor *a, luc_tensor *b,
                                   luc_tensor **out) {
-  enum { MOST_BYTES = 1 << 19 }; /* of the second-level cache */
+  /* B stays in the second-level cache; columns that leave lanes idle pay for less. */
+  enum { MOST = 1 << 19, COLUMNS = 16, MOST_OF_FEW = 1 << 16 };
   luc_tensor *y = b;
   product p;
   LUC_TRY(plan_product(ctx, a, b, &p));
@@ -210,7 +211,7 @@ static luc_status complex_product(luc_context *ctx, luc_tensor *a, luc_tensor *b
   const bool vector = g->n == 1 || (g->m == 1 && g->b_col != 1);
   const bool dots = vector && g->a_col == 1 && g->b_row == 1;
   const double bytes = (double)g->k * (double)side * (double)luc__dtype_size(b->dtype);
-  const bool small = side == 1 || bytes <= MOST_BYTES;
+  const bool small = side == 1 || bytes <= (g->n < COLUMNS ? MOST_OF_FEW : MOST);
   if (!small || (vector && !dots)) return luc__matmul_complex(ctx, a, b, out);
   if (!dots) LUC_TRY(operand(ctx, b, (luc_dtype)b->dtype, true, &y));
   LUC_TRY(plan_product(ctx, a, y, &p));
