@@ -220,7 +220,7 @@ typedef struct walk {
   luc_index_dims flat; /* see plan_flat */
   bool as_is;
   int64_t group, groups, step, *places;
-  atomic_bool bad;
+  atomic_bool *bad; /* one for all copies of a walk */
 } walk;
 
 static int64_t product(const luc_index_dims *d) {
@@ -255,7 +255,7 @@ static void seek(const luc_index_dims *d, int64_t i, int64_t *at, int64_t *index
 }
 
 static void fail(walk *w) {
-  atomic_store_explicit(&w->bad, true, memory_order_relaxed);
+  atomic_store_explicit(w->bad, true, memory_order_relaxed);
 }
 
 /* A row, element by element. */
@@ -550,7 +550,6 @@ static void own_blocks_piece(void *arg, void *block, int64_t begin, int64_t end)
     job.stride = columns;
     move_columns(&own, o, c, c + columns);
     copy_block(w, w->job->indexed + place, w->job->stride, block, columns, columns);
-    if (atomic_load_explicit(&own.bad, memory_order_relaxed)) fail(w);
   }
 }
 
@@ -664,7 +663,9 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
   job.outer = merged(&job.outer);
   job.inner = merged(&job.inner);
   int64_t places[STRIP];
-  walk w = {.job = &job, .places = places, .width = (int64_t)luc__dtype_size(job.dtype)};
+  atomic_bool bad = false;
+  walk w = {.job = &job, .places = places, .bad = &bad};
+  w.width = (int64_t)luc__dtype_size(job.dtype);
   w.kernels = luc__kernels(ctx)->index;
   w.move = luc__kernels(ctx)->copy->move[luc__log2(w.width)];
   w.on_run = kernel_of(ctx, job.op, job.dtype);
@@ -689,7 +690,7 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
   }
   cut(ctx, &w);
   if (each != 1 || !run_parts(ctx, &w)) (job.own ? run_own : run_shared)(ctx, &w);
-  return !atomic_load_explicit(&w.bad, memory_order_relaxed);
+  return !atomic_load_explicit(&bad, memory_order_relaxed);
 }
 
 /* ---- offsets ---- */
