@@ -40,9 +40,12 @@ build-asan-all: build/.need-build
 	@cmake --preset asan -DLUCERNA_SANITIZE_ALL=ON >build/configure-asan.log
 	$(call compile,asan,build/asan,--target all c_tests)
 
+build-tsan: build/.need-build
+	$(call compile,tsan,build/tsan,--target all lua_runner)
+
 build-tests: build
 	$(call compile,release,build,--target c_tests)
-.PHONY: build-asan build-asan-all build-tests
+.PHONY: build-asan build-asan-all build-tsan build-tests
 
 # Trains the LeNet of examples/mnist.lua on the bundled digits.
 demo: build ## trains a LeNet on the bundled digits (EPOCHS=3)
@@ -53,8 +56,8 @@ demo: build ## trains a LeNet on the bundled digits (EPOCHS=3)
 test: build-tests build-asan build/.need-test ## all tests; the long runs in a short form
 	@$(LUA) tests/run.lua
 
-# The same, nothing shortened.
-test-all: build-tests build-asan-all build/.need-test ## all tests in full
+# The same, nothing shortened, and what threads share.
+test-all: build-tests build-asan-all build-tsan build/.need-test ## all tests in full
 	@$(LUA) tests/run.lua --all
 
 # Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some, ROUNDS=n times

@@ -114,7 +114,11 @@ local function busted(name, build, interpreter, options, short, which, settings)
     folder), count_busted)
 end
 
-local asan = assert(os.getenv("PWD")) .. "/build/asan/tests/lua_runner"
+local function runner(build)
+  return ("%s/%s/tests/lua_runner"):format(assert(os.getenv("PWD")), build)
+end
+
+local asan = runner "build/asan"
 local constant_gc = "--helper=tests/lua/constant_gc.lua"
 if exists("build/CTestTestfile.cmake") then ctest("C core", "build", not all) end
 if exists("build/lucerna/core.so") then
@@ -134,6 +138,11 @@ end
 if exists("build/asan/lucerna/core.so") then
   busted("Lua, ASan and UBSan", "build/asan", asan, "", not all)
   if all then busted("Lua, ASan, constant gc", "build/asan", asan, constant_gc, false) end
+end
+if all and exists("build/tsan/lucerna/core.so") then
+  local shared = "/(attention|conv_norm|dot|half|index|linalg|order|reductions|rnn|threads"
+    .. "|winograd)_spec"
+  busted("Lua, TSan", "build/tsan", runner "build/tsan", "--exclude-tags=slow", false, shared)
 end
 
 io.write(("%d passed, %d failed\n"):format(passed_sum, failed_sum))
