@@ -103,45 +103,54 @@ static char *at(const job *j, const luc_heads *h, int64_t item, int64_t row) {
   return (char *)h->data + offset * size;
 }
 
-/* A factor of a product, its rows or (turned) its columns at this distance. */
+/* A factor of a product [rows, columns], its rows or (turned) its columns at this distance. */
 typedef struct factor {
   const void *data;
-  int64_t row;
+  int64_t rows, columns, row;
   bool turned;
 } factor;
 
-static factor queries_of(const job *j, const luc_heads *h, const block *b) {
-  return (factor){at(j, h, b->item, b->query), h->row, false};
+static factor queries_of(const job *j, const luc_heads *h, const block *b, int64_t width) {
+  return (factor){at(j, h, b->item, b->query), b->queries, width, h->row, false};
 }
-static factor keys_of(const job *j, const luc_heads *h, const block *b) {
-  return (factor){at(j, h, b->item, b->key), h->row, false};
+static factor keys_of(const job *j, const luc_heads *h, const block *b, int64_t width) {
+  return (factor){at(j, h, b->item, b->key), b->keys, width, h->row, false};
+}
+static factor block_of(const luc_attention_rows *r) {
+  return (factor){r->scores, r->rows, r->n, r->pitch, false};
 }
 static factor turned(factor f) {
-  return (factor){f.data, f.row, !f.turned};
+  return (factor){f.data, f.columns, f.rows, f.row, !f.turned};
 }
+
+/* Where a product goes, rows at this distance, and how much stays of what is there. */
+typedef struct target {
+  void *data;
+  int64_t row;
+  double beta;
+} target;
 
 /* Queries that are not worth packing keys for. */
 enum { FEW = 8 };
 
-/* C [m, n] = alpha * A B + beta * C */
-static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k, double alpha,
-                    factor a, factor b, double beta, void *c, int64_t c_row) {
+/* C = alpha * A B + beta * C */
+static void product(const job *j, char *packed, double alpha, factor a, factor b, target c) {
   luc_gemm g = {.dtype = j->a->dtype,
-                .m = m,
-                .n = n,
-                .k = k,
+                .m = a.rows,
+                .n = b.columns,
+                .k = a.columns,
                 .a = a.data,
                 .b = b.data,
-                .c = c,
+                .c = c.data,
                 .a_row = a.turned ? 1 : a.row,
                 .a_col = a.turned ? a.row : 1,
                 .b_row = b.turned ? 1 : b.row,
                 .b_col = b.turned ? b.row : 1,
-                .c_row = c_row,
+                .c_row = c.row,
                 .batch = 1,
                 .alpha = alpha,
-                .beta = beta};
-  if (m <= 0 || n <= 0) return;
+                .beta = c.beta};
+  if (g.m <= 0 || g.n <= 0) return;
   if (b.turned && !a.turned && j->a->l <= FEW)
     j->gemm->dots(&g);
   else
@@ -150,29 +159,28 @@ static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k,
 
 /* ---- products of pairs ---- */
 
-/* Something by strips, whose distances are in pairs: k of a packed block of `depth`. */
+/* Strips of so many columns, from a packed block of `depth` pairs, of which A may meet some. */
 typedef struct packed {
   const char *data;
-  int64_t depth;
+  int64_t columns, depth;
 } packed;
 
-/* C [m, n] = alpha * A B + beta * C, of k pairs; rows of A a_row pairs apart. */
-static void strips(const job *j, int64_t m, int64_t n, int64_t k, double alpha, const char *a,
-                   int64_t a_row, packed b, double beta, void *c, int64_t c_row) {
+/* C = alpha * A B + beta * C; what A counts along its rows are pairs. */
+static void strips(const job *j, double alpha, factor a, packed b, target c) {
   const luc_gemm g = {.dtype = j->a->dtype,
-                      .m = m,
-                      .n = n,
-                      .k = k,
-                      .a = a,
+                      .m = a.rows,
+                      .n = b.columns,
+                      .k = a.columns,
+                      .a = a.data,
                       .b = b.data,
-                      .c = c,
-                      .a_row = a_row,
+                      .c = c.data,
+                      .a_row = a.row,
                       .a_col = 1,
                       .b_row = b.depth,
-                      .c_row = c_row,
+                      .c_row = c.row,
                       .batch = 1,
                       .alpha = alpha,
-                      .beta = beta};
+                      .beta = c.beta};
   j->gemm->strips(&g);
 }
 
@@ -194,7 +202,7 @@ static packed pack_rows(const job *j, int64_t n, int64_t width, const char *from
   for (int64_t i = 0; i < n; i += strip)
     j->gemm->transpose(luc__min64(n - i, strip), width / 2, from + 2 * i * row, row / 2,
                        to + i * depth * j->size, strip);
-  return (packed){to, depth};
+  return (packed){to, n, depth};
 }
 
 /* Strips of their columns, of pairs of rows. */
@@ -209,7 +217,7 @@ static packed pack_columns(const job *j, int64_t n, int64_t width, const char *f
       j->gemm->weave(luc__min64(n - i, each), columns, (const uint16_t *)from + i * row + c, row,
                      to + c / strip * bytes + i / 2 * strip * j->size);
   }
-  return (packed){to, depth};
+  return (packed){to, width, depth};
 }
 
 /* A block of numbers as bfloat16, rows KEYS apart, zeros after each. */
@@ -222,12 +230,17 @@ static void round_block(const job *j, const luc_attention_rows *r, char *halves)
   }
 }
 
+static factor halves_of(const scratch *w, const block *b) {
+  return (factor){w->halves, b->queries, depth_of(b->keys), KEYS / 2, false};
+}
+
 /* Those with keys as rows, of pairs of queries. */
-static void turn_block(const job *j, const scratch *w, const luc_attention_rows *r) {
+static factor turn_block(const job *j, const scratch *w, const luc_attention_rows *r) {
   const int64_t depth = depth_of(r->rows);
   if (2 * depth != r->rows) memset(w->turned, 0, (size_t)(r->n * depth * j->size));
   j->gemm->weave(r->rows, r->n, (const uint16_t *)w->halves, KEYS, w->woven);
   j->gemm->transpose(luc__cuts(r->rows, 2), r->n, w->woven, r->n, w->turned, depth);
+  return (factor){w->turned, r->n, depth, depth, false};
 }
 
 /* What all queries meet of a block of keys: these, and values' columns; backward values, and
@@ -244,16 +257,15 @@ static void pack_keys(const job *j, const scratch *w, const block *b) {
   pack_columns(j, b->keys, a->e, keys, a->k.row, w->key_columns);
 }
 
-/* Rows of queries, or of their gradients, meet packed keys or values: where they lie, or copied
- * with zeros after them. */
-static void meet_keys(const job *j, const block *b, const luc_heads *rows, int64_t width,
-                      double alpha, char *copy, const char *keys, void *c) {
+/* Rows of queries, or of their gradients, as strips take them: where they lie, or copied with zeros
+ * after them. */
+static factor paired(const job *j, const block *b, const luc_heads *rows, int64_t width,
+                     char *copy) {
   const int64_t depth = depth_of(width);
   const char *from = at(j, rows, b->item, b->query);
   const bool lie = b->queries % LUC_GEMM_STRIP == 0 && 2 * depth == width;
   if (!lie) copy_rows(b->queries, width, from, rows->row, copy);
-  strips(j, b->queries, b->keys, depth, alpha, lie ? from : copy, lie ? rows->row / 2 : depth,
-         (packed){keys, depth}, 0, c, KEYS);
+  return (factor){lie ? from : copy, b->queries, depth, lie ? rows->row / 2 : depth, false};
 }
 
 /* ---- blocks of scores ---- */
@@ -266,11 +278,13 @@ static int64_t last_key(const luc_attention *a, const block *b) {
 /* Masked scores of a block, rows at distance KEYS. */
 static void score(const job *j, const scratch *w, const block *b) {
   const luc_attention *a = j->a;
+  const target to = {w->scores, KEYS, 0};
   if (a->pairs)
-    meet_keys(j, b, &a->q, a->e, a->scale, w->queries, w->keys, w->scores);
+    strips(j, a->scale, paired(j, b, &a->q, a->e, w->queries),
+           (packed){w->keys, b->keys, depth_of(a->e)}, to);
   else
-    product(j, w->keys, b->queries, b->keys, a->e, a->scale, queries_of(j, &a->q, b),
-            turned(keys_of(j, &a->k, b)), 0, w->scores, KEYS);
+    product(j, w->keys, a->scale, queries_of(j, &a->q, b, a->e), turned(keys_of(j, &a->k, b, a->e)),
+            to);
   if (!a->mask.data && !a->causal) return;
   const int64_t size = a->mask_bool ? 1 : j->size;
   const char *mask = a->mask.data ? at(j, &a->mask, b->item, b->query) : NULL;
@@ -328,20 +342,17 @@ static int64_t acc_row(const job *j) {
 static void forward_block(const job *j, const scratch *w, const block *b, int64_t keys, char *max,
                           char *sum) {
   const luc_attention *a = j->a;
-  const int64_t row = acc_row(j);
-  char *acc = acc_of(j, w, b->item, b->query);
-  const factor p = {w->scores, KEYS, false}, v = keys_of(j, &a->v, b);
+  const target acc = {acc_of(j, w, b->item, b->query), acc_row(j), b->key > 0};
   const luc_attention_rows rows = {b->queries, b->keys, KEYS, w->scores};
   score(j, w, b);
-  j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, row, acc);
+  j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, acc.row, acc.data);
   if (j->weights) j->kernels->keep(&rows, sum, weights_of(j, b), j->weights_row);
   if (!a->pairs) {
-    product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, row);
+    product(j, w->values, 1, block_of(&rows), keys_of(j, &a->v, b, a->ev), acc);
     return;
   }
   round_block(j, &rows, w->halves);
-  strips(j, b->queries, a->ev, depth_of(b->keys), 1, w->halves, KEYS / 2,
-         (packed){w->values, depth_of(keys)}, b->key > 0, acc, row);
+  strips(j, 1, halves_of(w, b), (packed){w->values, a->ev, depth_of(keys)}, acc);
 }
 
 static void forward_piece(const job *j, const scratch *w, int64_t piece) {
@@ -380,42 +391,34 @@ static double added_to(const job *j, int64_t first) {
   return luc__attention_adds(j->a) || first > 0;
 }
 
-/* Where a block's gradients go, and what their products add to. */
+/* Where a block's gradients go. */
 typedef struct gradients {
-  char *dq, *dk, *dv;
-  int64_t dq_row;
-  double adds_q, adds;
+  target dq, dk, dv;
 } gradients;
 
-/* p: the weights; ds, the scores' gradient, is in w->more. Of `keys` columns are packed. */
+/* p: the weights; ds: the scores' gradient. Of `keys` columns are packed. */
 static void add_pairs(const job *j, const scratch *w, const block *b, int64_t keys,
-                      const luc_attention_rows *p, const gradients *to) {
+                      const luc_attention_rows *p, const luc_attention_rows *ds,
+                      const gradients *to) {
   const luc_attention *a = j->a;
-  const luc_attention_rows ds = {b->queries, b->keys, KEYS, w->more};
-  const int64_t depth = depth_of(b->queries), n = b->queries;
+  const int64_t n = b->queries;
   packed columns = pack_columns(j, n, a->ev, at(j, &a->g, b->item, b->query), a->g.row, w->columns);
   round_block(j, p, w->halves);
-  turn_block(j, w, p);
-  strips(j, b->keys, a->ev, depth, 1, w->turned, depth, columns, to->adds, to->dv, j->dv->row);
-  round_block(j, &ds, w->halves);
-  turn_block(j, w, &ds);
-  strips(j, n, a->e, depth_of(b->keys), a->scale, w->halves, KEYS / 2,
-         (packed){w->key_columns, depth_of(keys)}, to->adds_q, to->dq, to->dq_row);
+  strips(j, 1, turn_block(j, w, p), columns, to->dv);
+  round_block(j, ds, w->halves);
+  const factor turned_ds = turn_block(j, w, ds);
+  strips(j, a->scale, halves_of(w, b), (packed){w->key_columns, a->e, depth_of(keys)}, to->dq);
   columns = pack_columns(j, n, a->e, at(j, &a->q, b->item, b->query), a->q.row, w->columns);
-  strips(j, b->keys, a->e, depth, a->scale, w->turned, depth, columns, to->adds, to->dk,
-         j->dk->row);
+  strips(j, a->scale, turned_ds, columns, to->dk);
 }
 
 static void add_products(const job *j, const scratch *w, const block *b,
-                         const luc_attention_rows *rows, const gradients *to) {
+                         const luc_attention_rows *p, const luc_attention_rows *ds,
+                         const gradients *to) {
   const luc_attention *a = j->a;
-  const factor p = {rows->scores, rows->pitch, false}, ds = {w->more, KEYS, false};
-  product(j, w->values, b->keys, a->ev, b->queries, 1, turned(p), queries_of(j, j->dout, b),
-          to->adds, to->dv, j->dv->row);
-  product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, keys_of(j, &a->k, b), to->adds_q,
-          to->dq, to->dq_row);
-  product(j, w->keys, b->keys, a->e, b->queries, a->scale, turned(ds), queries_of(j, &a->q, b),
-          to->adds, to->dk, j->dk->row);
+  product(j, w->values, 1, turned(block_of(p)), queries_of(j, j->dout, b, a->ev), to->dv);
+  product(j, w->keys, a->scale, block_of(ds), keys_of(j, &a->k, b, a->e), to->dq);
+  product(j, w->keys, a->scale, turned(block_of(ds)), queries_of(j, &a->q, b, a->e), to->dk);
 }
 
 /* dq: the item's, rows e or more apart; a product has written it where the block is not the first
@@ -424,26 +427,28 @@ static void backward_block(const job *j, const scratch *w, const block *b, int64
                            int64_t dq_row, int64_t start) {
   const luc_attention *a = j->a;
   const int64_t first = (b->item * a->l + b->query) * j->size;
-  const gradients to = {.dq = dq + b->query * dq_row * j->size,
-                        .dk = at(j, j->dk, b->item, b->key),
-                        .dv = at(j, j->dv, b->item, b->key),
-                        .dq_row = dq_row,
-                        .adds_q = added_to(j, b->key - start),
-                        .adds = added_to(j, b->query)};
-  const luc_attention_rows rows =
+  const double adds = added_to(j, b->query);
+  const gradients to = {
+      .dq = {dq + b->query * dq_row * j->size, dq_row, added_to(j, b->key - start)},
+      .dk = {at(j, j->dk, b->item, b->key), j->dk->row, adds},
+      .dv = {at(j, j->dv, b->item, b->key), j->dv->row, adds}};
+  const luc_attention_rows ds = {b->queries, b->keys, KEYS, w->more};
+  const luc_attention_rows p =
       j->weights ? (luc_attention_rows){b->queries, b->keys, j->weights_row, weights_of(j, b)}
                  : (luc_attention_rows){b->queries, b->keys, KEYS, w->scores};
   if (!j->weights) score(j, w, b);
+  const target dp = {w->more, KEYS, 0};
   if (a->pairs)
-    meet_keys(j, b, &a->g, a->ev, 1, w->grads, w->values, w->more);
+    strips(j, 1, paired(j, b, &a->g, a->ev, w->grads),
+           (packed){w->values, b->keys, depth_of(a->ev)}, dp);
   else
-    product(j, w->values, b->queries, b->keys, a->ev, 1, queries_of(j, j->dout, b),
-            turned(keys_of(j, &a->v, b)), 0, w->more, KEYS);
-  j->kernels->backward(&rows, j->weights ? NULL : j->lse + first, j->delta + first, KEYS, w->more);
+    product(j, w->values, 1, queries_of(j, j->dout, b, a->ev), turned(keys_of(j, &a->v, b, a->ev)),
+            dp);
+  j->kernels->backward(&p, j->weights ? NULL : j->lse + first, j->delta + first, KEYS, w->more);
   if (a->pairs)
-    add_pairs(j, w, b, keys, &rows, &to);
+    add_pairs(j, w, b, keys, &p, &ds, &to);
   else
-    add_products(j, w, b, &rows, &to);
+    add_products(j, w, b, &p, &ds, &to);
 }
 
 /* The sums of a cut of an item, which is not its first. */
