@@ -61,22 +61,15 @@ static void run_batch(luc_context *ctx, job *j, luc_channels_fn run, luc_channel
   luc__parallel_for(ctx, (b->channels + j->block - 1) / j->block, grain, channels, j);
 }
 
-luc_status luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const void *x,
-                           const void *weight, const void *bias, void *y, void *mean, void *rstd) {
-  job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
-  j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
-  j.a.rstd = rstd;
+void luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const luc_norm_arrays *a) {
+  job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype], .a = *a};
   j.a.stream = fills_cache(l->dtype, 2, l->rows * l->n);
   luc__parallel_for(ctx, l->rows, SHARE / (l->n + ROW) + 1, layer_rows, &j);
-  return LUC_OK;
 }
 
-luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l, const void *dy,
-                                    const void *x, const void *mean, const void *rstd,
-                                    const void *weight, void *dx, void *dweight, void *dbias) {
-  job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
-  j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
-  j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = rstd;
+luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l,
+                                    const luc_norm_arrays *a) {
+  job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype], .a = *a};
   j.a.stream = fills_cache(l->dtype, 3, l->rows * l->n);
   if (l->n <= 0) j.kernels->layer_add_sums(l, &j.a, 0, NULL);
   if (l->n <= 0) return LUC_OK;
@@ -98,24 +91,14 @@ luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l, c
   return LUC_OK;
 }
 
-luc_status luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const void *x,
-                           const void *weight, const void *bias, void *running_mean,
-                           void *running_var, void *y, void *mean, void *invstd) {
-  job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
-  j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
-  j.a.rstd = invstd, j.a.running_mean = running_mean, j.a.running_var = running_var;
+void luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const luc_norm_arrays *a) {
+  job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype], .a = *a};
   j.a.stream = fills_cache(b->dtype, 2, b->batch * b->channels * b->inner);
   run_batch(ctx, &j, j.kernels->batch, j.kernels->batch_columns, !b->training);
-  return LUC_OK;
 }
 
-luc_status luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, const void *dy,
-                                    const void *x, const void *mean, const void *invstd,
-                                    const void *weight, void *dx, void *dweight, void *dbias) {
-  job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
-  j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
-  j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = invstd;
+void luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, const luc_norm_arrays *a) {
+  job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype], .a = *a};
   j.a.stream = fills_cache(b->dtype, 3, b->batch * b->channels * b->inner);
   run_batch(ctx, &j, j.kernels->batch_backward, j.kernels->batch_columns_backward, false);
-  return LUC_OK;
 }

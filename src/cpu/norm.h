@@ -7,6 +7,15 @@
 #include "base/context.h"
 #include "tensor/dtype.h"
 
+/* One call's arrays; those that do not apply are NULL. */
+typedef struct luc_norm_arrays {
+  const void *x, *dy, *weight, *bias;
+  void *y, *mean, *rstd, *running_mean, *running_var;
+  const void *given_mean, *given_rstd; /* backward: as the forward wrote them */
+  void *dx, *dweight, *dbias;
+  bool stream; /* for kernels: y or dx goes past the cache where it can */
+} luc_norm_arrays;
+
 /* Over the last dimension of [rows, n]: y = (x - mean) * rstd * weight[n] + bias[n]; with `rms` the
  * mean is 0. A group norm's rows are groups: weight and bias have an entry for each stretch of
  * `inner` elements, and as many groups as `channels` entries are for make an image. */
@@ -18,12 +27,11 @@ typedef struct luc_layer_norm {
   double eps;
 } luc_layer_norm;
 
-/* mean and rstd ([rows] each) may be NULL when no gradient is wanted. */
-luc_status luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const void *x,
-                           const void *weight, const void *bias, void *y, void *mean, void *rstd);
-luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l, const void *dy,
-                                    const void *x, const void *mean, const void *rstd,
-                                    const void *weight, void *dx, void *dweight, void *dbias);
+/* From x, weight and bias to y, mean and rstd ([rows] each, or NULL: no gradient is wanted). */
+void luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const luc_norm_arrays *a);
+/* From dy, x, weight and the given ones to dx, dweight and dbias. */
+luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l,
+                                    const luc_norm_arrays *a);
 
 /* Over batch and inner of [batch, channels, inner]. */
 typedef struct luc_batch_norm {
@@ -34,15 +42,11 @@ typedef struct luc_batch_norm {
   double momentum; /* running = (1 - momentum) * running + momentum * this batch's */
 } luc_batch_norm;
 
-/* Training: writes mean and invstd ([channels], biased variance) and updates running_mean and
+/* Training: writes mean and rstd ([channels], biased variance) and updates running_mean and
  * running_var (unbiased; may be NULL). Otherwise: reads running_mean and running_var, and writes
- * mean and invstd from them unless they are NULL. */
-luc_status luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const void *x,
-                           const void *weight, const void *bias, void *running_mean,
-                           void *running_var, void *y, void *mean, void *invstd);
-/* mean and invstd as the forward wrote them, in both modes. */
-luc_status luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, const void *dy,
-                                    const void *x, const void *mean, const void *invstd,
-                                    const void *weight, void *dx, void *dweight, void *dbias);
+ * mean and rstd from them unless they are NULL. */
+void luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const luc_norm_arrays *a);
+/* As luc__layer_norm_backward, in both modes. */
+void luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, const luc_norm_arrays *a);
 
 #endif

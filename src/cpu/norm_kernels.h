@@ -6,15 +6,6 @@
 
 enum { LUC_NORM_CHANNELS = 16 }; /* whose planes go as they lie where statistics are known */
 
-/* One call's arrays; those that do not apply are NULL. */
-typedef struct luc_norm_arrays {
-  const void *x, *dy, *weight, *bias;
-  void *y, *mean, *rstd, *running_mean, *running_var;
-  const void *given_mean, *given_rstd; /* backward */
-  void *dx, *dweight, *dbias;
-  bool stream; /* y or dx goes past the cache where it can */
-} luc_norm_arrays;
-
 /* Channels [begin, end). */
 typedef void (*luc_channels_fn)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
                                 int64_t end);

@@ -48,6 +48,37 @@ static luc_tensor *norm_backward(luc_formula *f, const norm_gradient *n, luc_ten
   return luc__f2(f, LUC_OP_mul, inner, rstd);
 }
 
+/* ---- the fused gradient, shared by both ---- */
+
+/* Arrays of grad, input, weight, mean and rstd, which are the arguments `from`, and of made[3]: the
+ * gradients of input, weight and bias, these of the sizes `affine`. */
+static luc_status backward_arrays(luc_context *ctx, const luc_value *args, const int *from,
+                                  int ndim, const int64_t *affine, luc_norm_arrays *a,
+                                  luc_tensor **made) {
+  enum { DY, X, WEIGHT, MEAN, RSTD, COUNT };
+  luc_tensor *t[COUNT];
+  luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  for (int i = 0; i < COUNT; i++)
+    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[from[i]]), i <= X ? dtype : compute, &t[i]));
+  LUC_TRY(luc__scratch_like(ctx, t[X], dtype, &made[0]));
+  for (int i = 1; i < 3; i++) LUC_TRY(luc__scratch(ctx, compute, ndim, affine, &made[i]));
+  *a = (luc_norm_arrays){.dy = t[DY]->data,
+                         .x = t[X]->data,
+                         .weight = luc__data(t[WEIGHT]),
+                         .given_mean = t[MEAN]->data,
+                         .given_rstd = t[RSTD]->data,
+                         .dx = made[0]->data,
+                         .dweight = made[1]->data,
+                         .dbias = made[2]->data};
+  return LUC_OK;
+}
+
+static luc_status give_gradients(luc_context *ctx, luc_dtype dtype, luc_tensor **made,
+                                 luc_value *out) {
+  for (int i = 0; i < 3; i++) LUC_TRY(luc__result(ctx, &out[i], dtype, made[i]));
+  return LUC_OK;
+}
+
 /* ---- batch_norm over [N, C, ...] ---- */
 
 static luc_batch_norm batch_geometry(const luc_tensor *x, bool training, double momentum,
@@ -84,9 +115,15 @@ luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_val
   LUC_TRY(luc__scratch_like(ctx, t[X], dtype, &t[Y]));
   LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[MEAN]));
   LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[RSTD]));
-  LUC_TRY(luc__batch_norm(ctx, &b, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
-                          luc__data(t[RUNNING_MEAN]), luc__data(t[RUNNING_VAR]), t[Y]->data,
-                          t[MEAN]->data, t[RSTD]->data));
+  luc__batch_norm(ctx, &b,
+                  &(luc_norm_arrays){.x = t[X]->data,
+                                     .weight = luc__data(t[WEIGHT]),
+                                     .bias = luc__data(t[BIAS]),
+                                     .running_mean = luc__data(t[RUNNING_MEAN]),
+                                     .running_var = luc__data(t[RUNNING_VAR]),
+                                     .y = t[Y]->data,
+                                     .mean = t[MEAN]->data,
+                                     .rstd = t[RSTD]->data});
   if (training) {
     LUC_TRY(store_running(ctx, luc_as_tensor(&args[3]), t[RUNNING_MEAN]));
     LUC_TRY(store_running(ctx, luc_as_tensor(&args[4]), t[RUNNING_VAR]));
@@ -95,21 +132,16 @@ luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_val
   return luc__result(ctx, &out[0], dtype, t[Y]);
 }
 
-/* native_batch_norm_backward(grad, input, weight, mean, invstd, training, eps) */
+/* (grad, input, weight, mean, invstd, training, eps) */
 luc_status luc__run_native_batch_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
-  luc_tensor *t[COUNT];
-  luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
-  for (int i = DY; i <= RSTD; i++)
-    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[i]), i <= X ? dtype : compute, &t[i]));
-  luc_batch_norm b = batch_geometry(t[X], args[5].as.i != 0, 0, luc_as_double(&args[6]));
-  LUC_TRY(luc__scratch_like(ctx, t[X], dtype, &t[DX]));
-  LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[DW]));
-  LUC_TRY(luc__scratch(ctx, compute, 1, &b.channels, &t[DB]));
-  LUC_TRY(luc__batch_norm_backward(ctx, &b, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
-                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
-  for (int i = 0; i < 3; i++) LUC_TRY(luc__result(ctx, &out[i], dtype, t[DX + i]));
-  return LUC_OK;
+  luc_batch_norm b =
+      batch_geometry(args[1].as.tensor, args[5].as.i != 0, 0, luc_as_double(&args[6]));
+  luc_norm_arrays a;
+  luc_tensor *made[3];
+  b.dtype = args[0].as.tensor->dtype;
+  LUC_TRY(backward_arrays(ctx, args, (const int[]){0, 1, 2, 3, 4}, 1, &b.channels, &a, made));
+  luc__batch_norm_backward(ctx, &b, &a);
+  return give_gradients(ctx, b.dtype, made, out);
 }
 
 /* A [C] tensor shaped [1, C, 1, ...]. */
@@ -338,8 +370,13 @@ static luc_status run_rows(luc_context *ctx, luc_layer_norm *l, luc_value *args,
   LUC_TRY(luc__scratch(ctx, compute, 1, &l->rows, &t[MEAN]));
   LUC_TRY(luc__scratch(ctx, compute, 1, &l->rows, &t[RSTD]));
   if (t[X]->numel > 0)
-    LUC_TRY(luc__layer_norm(ctx, l, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
-                            t[Y]->data, t[MEAN]->data, t[RSTD]->data));
+    luc__layer_norm(ctx, l,
+                    &(luc_norm_arrays){.x = t[X]->data,
+                                       .weight = luc__data(t[WEIGHT]),
+                                       .bias = luc__data(t[BIAS]),
+                                       .y = t[Y]->data,
+                                       .mean = t[MEAN]->data,
+                                       .rstd = t[RSTD]->data});
   LUC_TRY(luc__results(out + 1, 2, &t[MEAN]));
   return luc__result(ctx, &out[0], dtype, t[Y]);
 }
@@ -348,20 +385,12 @@ static luc_status run_rows(luc_context *ctx, luc_layer_norm *l, luc_value *args,
  * and bias. */
 static luc_status run_rows_backward(luc_context *ctx, luc_layer_norm *l, luc_value *args, int ndim,
                                     const int64_t *affine, luc_value *out) {
-  enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
-  static const int from[] = {0, 1, 3, 4, 5};
-  luc_tensor *t[COUNT];
-  luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
-  l->dtype = dtype;
-  for (int i = DY; i <= RSTD; i++)
-    LUC_TRY(luc__as_dense(ctx, luc_as_tensor(&args[from[i]]), i <= X ? dtype : compute, &t[i]));
-  LUC_TRY(luc__scratch_like(ctx, t[X], dtype, &t[DX]));
-  LUC_TRY(luc__scratch(ctx, compute, ndim, affine, &t[DW]));
-  LUC_TRY(luc__scratch(ctx, compute, ndim, affine, &t[DB]));
-  LUC_TRY(luc__layer_norm_backward(ctx, l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
-                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
-  for (int i = 0; i < 3; i++) LUC_TRY(luc__result(ctx, &out[i], dtype, t[DX + i]));
-  return LUC_OK;
+  luc_norm_arrays a;
+  luc_tensor *made[3];
+  l->dtype = args[0].as.tensor->dtype;
+  LUC_TRY(backward_arrays(ctx, args, (const int[]){0, 1, 3, 4, 5}, ndim, affine, &a, made));
+  LUC_TRY(luc__layer_norm_backward(ctx, l, &a));
+  return give_gradients(ctx, l->dtype, made, out);
 }
 
 /* native_layer_norm(input, normalized_shape, weight, bias, eps, rms) */

@@ -358,9 +358,13 @@ static void check_layer_norm(luc_context *ctx, luc_dtype dtype, int64_t rows, in
     group_gradient(&g, &x, dxhat, &dx, true);
   }
   void *weight = affine ? w.p : NULL, *bias = affine ? b.p : NULL;
-  CHECK_OK(luc__layer_norm(ctx, &l, x.p, weight, bias, y.p, mean.p, rstd.p));
+  luc_norm_arrays a = {.x = x.p, .weight = weight, .bias = bias, .y = y.p, .mean = mean.p};
+  a.rstd = rstd.p;
+  luc__layer_norm(ctx, &l, &a);
   kt_check("layer_norm", &y, 1e-5), kt_check("mean", &mean, 1e-6), kt_check("rstd", &rstd, 2e-5);
-  CHECK_OK(luc__layer_norm_backward(ctx, &l, dy.p, x.p, mean.p, rstd.p, weight, dx.p, dw.p, db.p));
+  a.dy = dy.p, a.given_mean = mean.p, a.given_rstd = rstd.p;
+  a.dx = dx.p, a.dweight = dw.p, a.dbias = db.p;
+  CHECK_OK(luc__layer_norm_backward(ctx, &l, &a));
   kt_check("layer_norm gradient", &dx, 2e-4);
   kt_check("layer_norm weight gradient", &dw, 1e-4),
       kt_check("layer_norm bias gradient", &db, 1e-5);
@@ -408,11 +412,14 @@ static void check_batch_norm(luc_context *ctx, luc_batch_norm b, bool affine) {
     rv.v[k] += b.momentum * (g.squares / (double)(count - 1) - rv.v[k]);
   }
   void *weight = affine ? w.p : NULL;
-  CHECK_OK(luc__batch_norm(ctx, &b, x.p, weight, affine ? bias.p : NULL, rm.p, rv.p, y.p, mean.p,
-                           rstd.p));
+  luc_norm_arrays a = {.x = x.p, .weight = weight, .y = y.p, .mean = mean.p, .rstd = rstd.p};
+  a.bias = affine ? bias.p : NULL, a.running_mean = rm.p, a.running_var = rv.p;
+  luc__batch_norm(ctx, &b, &a);
   kt_check("batch_norm", &y, 2e-5), kt_check("mean", &mean, 1e-6), kt_check("invstd", &rstd, 2e-5);
   kt_check("running mean", &rm, 1e-6), kt_check("running var", &rv, 1e-6);
-  CHECK_OK(luc__batch_norm_backward(ctx, &b, dy.p, x.p, mean.p, rstd.p, weight, dx.p, dw.p, db.p));
+  a.dy = dy.p, a.given_mean = mean.p, a.given_rstd = rstd.p;
+  a.dx = dx.p, a.dweight = dw.p, a.dbias = db.p;
+  luc__batch_norm_backward(ctx, &b, &a);
   kt_check("batch_norm gradient", &dx, 2e-4);
   kt_check("batch_norm weight gradient", &dw, 1e-4),
       kt_check("batch_norm bias gradient", &db, 2e-5);
