@@ -118,18 +118,19 @@ void luc__bag_argmax(luc_context *ctx, const luc_bags *bags, int64_t *at) {
 
 /* Entries in the order of their rows, those of one row in their own order: bag[k] is the row of
  * entry at[k]. `ends` [rows] begins as zeros; padding is left out. Returns how many there are. */
-static int64_t sort_entries(const int64_t *indices, int64_t n, int64_t rows, int64_t padding,
-                            int64_t *ends, int64_t *at, int64_t *bag) {
+static int64_t sort_entries(const luc_lookups *l, int64_t rows, int64_t *ends, int64_t *at,
+                            int64_t *bag) {
+  const int64_t *indices = l->indices, n = l->n;
   int64_t count = 0;
   for (int64_t i = 0; i < n; i++) ends[indices[i]]++;
-  if (padding >= 0) ends[padding] = 0;
+  if (l->padding >= 0) ends[l->padding] = 0;
   for (int64_t row = 0; row < rows; row++) {
     const int64_t begin = count;
     count += ends[row];
     ends[row] = begin;
   }
   for (int64_t i = 0; i < n; i++) {
-    if (indices[i] == padding) continue;
+    if (indices[i] == l->padding) continue;
     const int64_t k = ends[indices[i]]++;
     at[k] = i;
     bag[k] = indices[i];
@@ -182,44 +183,43 @@ static void divide_by_counts(luc_context *ctx, const luc_bags *b, void *sums) {
 }
 
 /* Rows of dy in the bags of the table's rows. */
-luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
-                                   int64_t rows, int64_t padding, bool scale_by_freq,
-                                   const void *dy, const int64_t *indices, void *dtable) {
+luc_status luc__embedding_backward(luc_context *ctx, const luc_lookups *l, int64_t rows,
+                                   void *dtable) {
   const size_t bytes = luc__mul_size((size_t)rows, sizeof(int64_t));
-  const size_t entries = luc__mul_size((size_t)n, 2 * sizeof(int64_t));
+  const size_t entries = luc__mul_size((size_t)l->n, 2 * sizeof(int64_t));
   int64_t *ends = luc__alloc_zero(ctx, bytes), *at = luc__alloc(ctx, entries);
   const bool room = (ends || !bytes) && (at || !entries);
   if (room) {
-    luc_bags b = {.dtype = dtype, .dim = dim, .count = rows, .table = dy, .rows = at};
-    b.bag = at + n;
-    b.n = sort_entries(indices, n, rows, padding, ends, at, at + n);
+    luc_bags b = {.dtype = l->dtype, .dim = l->dim, .count = rows, .table = l->dy, .rows = at};
+    b.bag = at + l->n;
+    b.n = sort_entries(l, rows, ends, at, at + l->n);
     luc__bag_sum(ctx, &b, dtable);
-    if (scale_by_freq) divide_by_counts(ctx, &b, dtable);
+    if (l->scale_by_freq) divide_by_counts(ctx, &b, dtable);
   }
   luc__free(ctx, ends, bytes);
   luc__free(ctx, at, entries);
   return room ? LUC_OK : LUC_ERR_MEMORY;
 }
 
-luc_status luc__embedding_rows(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
-                               int64_t padding, bool scale_by_freq, const void *dy,
-                               const int64_t *indices, int64_t *at, int64_t *count, void *sums) {
+luc_status luc__embedding_rows(luc_context *ctx, const luc_lookups *l, int64_t *at, int64_t *count,
+                               void *sums) {
+  const int64_t n = l->n;
   const size_t bytes = luc__mul_size((size_t)n, 3 * sizeof(int64_t));
   int64_t *sorted = luc__alloc(ctx, bytes);
   if (!sorted) return LUC_ERR_MEMORY;
   int64_t *order = sorted + n, *bag = order + n;
   luc_sort_job sort = {.dtype = LUC_INT64, .outer = 1, .n = n, .inner = 1, .keep = n};
-  sort.x = indices, sort.values = sorted, sort.indices = order;
+  sort.x = l->indices, sort.values = sorted, sort.indices = order;
   luc_status status = luc__sort(ctx, &sort);
-  luc_bags b = {.dtype = dtype, .dim = dim, .table = dy, .rows = order, .bag = bag};
+  luc_bags b = {.dtype = l->dtype, .dim = l->dim, .table = l->dy, .rows = order, .bag = bag};
   for (int64_t i = 0; i < n && status == LUC_OK; i++) {
-    if (sorted[i] == padding) continue;
+    if (sorted[i] == l->padding) continue;
     if (b.count == 0 || at[b.count - 1] != sorted[i]) at[b.count++] = sorted[i];
     order[b.n] = order[i];
     bag[b.n++] = b.count - 1;
   }
   if (status == LUC_OK) luc__bag_sum(ctx, &b, sums);
-  if (status == LUC_OK && scale_by_freq) divide_by_counts(ctx, &b, sums);
+  if (status == LUC_OK && l->scale_by_freq) divide_by_counts(ctx, &b, sums);
   *count = b.count;
   luc__free(ctx, sorted, bytes);
   return status;

@@ -11,16 +11,22 @@ int64_t luc__index_check(const int64_t *indices, int64_t n, int64_t limit, int64
 /* out [n, dim] = table [rows, dim] at indices[n]; any dtype. Indices must have been checked. */
 luc_status luc__embedding(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
                           const void *table, const int64_t *indices, void *out);
-/* dtable [rows, dim] (wholly written) = sums of dy's rows, of halves as float32. Rows equal to
- * `padding` get none (-1: no padding row). scale_by_freq divides each row by its count. */
-luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
-                                   int64_t rows, int64_t padding, bool scale_by_freq,
-                                   const void *dy, const int64_t *indices, void *dtable);
+/* Lookups [n], and the gradient dy [n, dim] of what they gave. The row `padding` gets none (-1: no
+ * row); scale_by_freq divides each row's by its count. */
+typedef struct luc_lookups {
+  luc_dtype dtype;
+  bool scale_by_freq;
+  int64_t n, dim, padding;
+  const int64_t *indices;
+  const void *dy;
+} luc_lookups;
+/* dtable [rows, dim] (wholly written) = sums of dy's rows, of halves as float32. */
+luc_status luc__embedding_backward(luc_context *ctx, const luc_lookups *l, int64_t rows,
+                                   void *dtable);
 /* The same as the rows that have any: at[n] gets which, ascending, *count how many, and sums
  * [n, dim] their sums. */
-luc_status luc__embedding_rows(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
-                               int64_t padding, bool scale_by_freq, const void *dy,
-                               const int64_t *indices, int64_t *at, int64_t *count, void *sums);
+luc_status luc__embedding_rows(luc_context *ctx, const luc_lookups *l, int64_t *at, int64_t *count,
+                               void *sums);
 /* table's rows at at[n] += those of another table of its kind. */
 void luc__add_rows(luc_context *ctx, luc_dtype dtype, int64_t dim, void *table, const void *other,
                    const int64_t *at, int64_t n);

@@ -53,18 +53,16 @@ luc_status luc__grad_embedding_lookup(luc_context *ctx, luc_backward *b) {
 }
 
 /* The gradient of a table of which few rows were looked up. */
-static luc_status backward_of_few(luc_context *ctx, const luc_value *args, const luc_tensor *dy,
-                                  const luc_tensor *at, luc_tensor **out) {
+static luc_status backward_of_few(luc_context *ctx, const luc_lookups *l, int64_t rows,
+                                  luc_tensor **out) {
   luc_tensor *list, *sums;
-  int64_t n = at->numel, dim = dy->sizes[dy->ndim - 1], count;
-  luc_dtype dtype = (luc_dtype)dy->dtype;
-  LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &n, &list));
-  LUC_TRY(luc__scratch(ctx, luc__compute_dtype(dtype), 2, (int64_t[]){n, dim}, &sums));
-  int64_t *rows = (int64_t *)list->data;
-  LUC_TRY(luc__embedding_rows(ctx, dtype, n, dim, args[3].as.i, args[4].as.i != 0, dy->data,
-                              (const int64_t *)at->data, rows, &count, sums->data));
-  LUC_TRY(luc__as_dense(ctx, sums, dtype, &sums));
-  return luc__tensor_of_rows(ctx, dtype, args[2].as.i, dim, rows, count, sums->data, out);
+  int64_t count;
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &l->n, &list));
+  LUC_TRY(luc__scratch(ctx, luc__compute_dtype(l->dtype), 2, (int64_t[]){l->n, l->dim}, &sums));
+  int64_t *at = (int64_t *)list->data;
+  LUC_TRY(luc__embedding_rows(ctx, l, at, &count, sums->data));
+  LUC_TRY(luc__as_dense(ctx, sums, l->dtype, &sums));
+  return luc__tensor_of_rows(ctx, l->dtype, rows, l->dim, at, count, sums->data, out);
 }
 
 luc_status luc__known_rows(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
@@ -91,19 +89,24 @@ luc_status luc__scale(luc_context *ctx, luc_tensor *t, luc_tensor *factor) {
 luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *grad = args[0].as.tensor, *dy, *at, *dw = NULL;
   luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
-  int64_t rows = args[2].as.i, dim = grad->sizes[grad->ndim - 1];
+  int64_t rows = args[2].as.i;
   if (luc__dtype_is_complex(dtype))
     return luc__by_parts(ctx, LUC_OP_embedding_backward, args, 5, out);
   const bool as_is = luc__dtype_is_float(dtype);
   LUC_TRY(luc__as_dense(ctx, grad, as_is ? dtype : compute, &dy));
   LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &at));
-  if (as_is && at->numel <= rows / 4) {
-    LUC_TRY(luc__held(ctx, backward_of_few(ctx, args, dy, at, &dw), &dw));
+  const luc_lookups l = {.dtype = dy->dtype,
+                         .scale_by_freq = args[4].as.i != 0,
+                         .n = at->numel,
+                         .dim = grad->sizes[grad->ndim - 1],
+                         .padding = args[3].as.i,
+                         .indices = (const int64_t *)at->data,
+                         .dy = dy->data};
+  if (as_is && l.n <= rows / 4) {
+    LUC_TRY(luc__held(ctx, backward_of_few(ctx, &l, rows, &dw), &dw));
   } else {
-    LUC_TRY(luc__scratch(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));
-    LUC_TRY(luc__embedding_backward(ctx, dy->dtype, at->numel, dim, rows, args[3].as.i,
-                                    args[4].as.i != 0, dy->data, (const int64_t *)at->data,
-                                    dw->data));
+    LUC_TRY(luc__scratch(ctx, compute, 2, (int64_t[]){rows, l.dim}, &dw));
+    LUC_TRY(luc__embedding_backward(ctx, &l, rows, dw->data));
   }
   return luc__result(ctx, out, dtype, dw);
 }
