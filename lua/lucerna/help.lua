@@ -9,54 +9,36 @@ local written = require("lucerna.distributions.tools").written
 
 local help = {}
 
--- Where names are looked for, and how they are written there.
+-- Where names are looked for, as they are written there.
 local PLACES = {
-  {"lucerna.", function() return lucerna end},
-  {"nn.", function() return lucerna.nn end},
-  {"F.", function() return lucerna.nn.functional end},
-  {"nn.grad.", function() return lucerna.nn.grad end},
-  {"nn.parameter.", function() return lucerna.nn.parameter end},
-  {"nn.Module.", function() return lucerna.nn.Module end},
-  {"nn.init.", function() return lucerna.nn.init end},
-  {"nn.utils.", function() return lucerna.nn.utils end},
-  {"nn.utils.rnn.", function() return lucerna.nn.utils.rnn end},
-  {"nn.utils.stateless.", function() return lucerna.nn.utils.stateless end},
-  {"nn.utils.prune.", function() return lucerna.nn.utils.prune end},
-  {"nn.utils.parametrize.", function() return lucerna.nn.utils.parametrize end},
-  {"nn.utils.parametrizations.", function() return lucerna.nn.utils.parametrizations end},
-  {"profiler.", function() return lucerna.profiler end},
-  {"linalg.", function() return lucerna.linalg end},
-  {"fft.", function() return lucerna.fft end},
-  {"special.", function() return lucerna.special end},
-  {"optim.", function() return lucerna.optim end},
-  {"optim.Optimizer:", function() return lucerna.optim.Optimizer end},
-  {"optim.lr_scheduler.", function() return lucerna.optim.lr_scheduler end},
-  {"optim.swa_utils.", function() return lucerna.optim.swa_utils end},
-  {"func.", function() return lucerna.func end},
-  {"distributions.", function() return lucerna.distributions end},
-  {"distributions.Distribution:", function() return lucerna.distributions.Distribution end},
-  {"distributions.transforms.", function() return lucerna.distributions.transforms end},
-  {"distributions.constraints.", function() return lucerna.distributions.constraints end},
-  {"autograd.functional.", function() return lucerna.autograd.functional end},
-  {"autograd.graph.", function() return lucerna.autograd.graph end},
-  {"autograd.", function() return lucerna.autograd end},
-  {"amp.", function() return lucerna.amp end},
-  {"amp.GradScaler:", function() return lucerna.amp.GradScaler end},
-  {"data.", function() return lucerna.data end},
-  {"utils.checkpoint.", function() return lucerna.utils.checkpoint end},
-  {"models.", function() return lucerna.models end},
-  {"models.GPT2:", function() return {generate = lucerna.models.GPT2.generate} end},
-  {"cuda.", function() return lucerna.cuda end},
-  {"safetensors.", function() return lucerna.safetensors end},
-  {"numpy.", function() return lucerna.numpy end},
-  {"tensor:", function() return core.Tensor end},
+  "lucerna.", "nn.", "F.", "nn.grad.", "nn.parameter.", "nn.Module.", "nn.init.", "nn.utils.",
+  "nn.utils.rnn.", "nn.utils.stateless.", "nn.utils.prune.", "nn.utils.parametrize.",
+  "nn.utils.parametrizations.", "profiler.", "linalg.", "fft.", "special.", "optim.",
+  "optim.Optimizer:", "optim.lr_scheduler.", "optim.swa_utils.", "func.", "distributions.",
+  "distributions.Distribution:", "distributions.transforms.", "distributions.constraints.",
+  "autograd.functional.", "autograd.graph.", "autograd.", "amp.", "amp.GradScaler:", "data.",
+  "utils.checkpoint.", "models.", "models.GPT2:", "cuda.", "safetensors.", "numpy.", "tensor:",
 }
+
+-- Those that are not where their names lead to.
+local ELSEWHERE = {
+  ["lucerna."] = function() return lucerna end,
+  ["F."] = function() return lucerna.nn.functional end,
+  ["models.GPT2:"] = function() return {generate = lucerna.models.GPT2.generate} end,
+  ["tensor:"] = function() return core.Tensor end,
+}
+
+-- t.a.b for "a.b" or "a:b".
+local function follow(t, text)
+  for key in text:gmatch("[^.:]+") do t = t[key] end
+  return t
+end
 
 -- Calls f(prefix, table) for the places that exist.
 local function each_place(f)
-  for _, place in ipairs(PLACES) do
-    local good, t = pcall(place[2])
-    if good and type(t) == "table" then f(place[1], t) end
+  for _, prefix in ipairs(PLACES) do
+    local good, t = pcall(ELSEWHERE[prefix] or follow, lucerna, prefix)
+    if good and type(t) == "table" then f(prefix, t) end
   end
 end
 
@@ -76,12 +58,6 @@ local function names_of(value)
     return core._before(a, b)
   end)
   return names
-end
-
--- t.a.b for "a.b" or "a:b".
-local function follow(t, text)
-  for key in text:gmatch("[^.:]+") do t = t[key] end
-  return t
 end
 
 -- The value a text names: "conv2d", "nn.Conv2d", "lucerna.nn.Conv2d", "tensor:sum".
