@@ -67,11 +67,9 @@ typedef enum luc_ew {
 #define LUC_EW_ALL                LUC_EW
 #define LUC_EW_FIELD              LUC_EW
 #define LUC_EW_QUOTIENT           LUC_EW
-#define LUC_EW_RING               LUC_EW
 #define LUC_EW_DIVIDE             LUC_EW
 #define LUC_EW_ORDER              LUC_EW
 #define LUC_EW_SIGN               LUC_EW
-#define LUC_EW_TRUTH              LUC_EW
 #define LUC_EW_REAL               LUC_EW
 #define LUC_EW_SLOW               LUC_EW
 #define LUC_EW_INT                LUC_EW
@@ -84,11 +82,9 @@ typedef enum luc_ew {
 #undef LUC_EW_ALL
 #undef LUC_EW_FIELD
 #undef LUC_EW_QUOTIENT
-#undef LUC_EW_RING
 #undef LUC_EW_DIVIDE
 #undef LUC_EW_ORDER
 #undef LUC_EW_SIGN
-#undef LUC_EW_TRUTH
 #undef LUC_EW_REAL
 #undef LUC_EW_SLOW
 #undef LUC_EW_INT

@@ -181,7 +181,6 @@ SHIFT_BYTES(shift_right_bytes_u8, right_loop_eight, shift_right_loop_u8)
 #define LUC_EW_ALL(id, inputs, truth) ROW(inputs, truth, false, REALS(id), INTS(id))
 #define LUC_EW_FIELD(id, inputs, truth)                                                            \
   ROW(inputs, truth, false, REALS(id), WHOLE(id, id##_loop_u8), HALVES(id))
-#define LUC_EW_RING(id, inputs, truth) ROW(inputs, truth, false, REALS(id), WHOLE(id, id##_loop_u8))
 #define LUC_EW_DIVIDE(id, inputs, truth)                                                           \
   ROW(inputs, truth, false, REALS(id), WHOLE(id, id##_loop_i8))
 #define LUC_EW_ORDER(id, inputs, truth)                                                            \
