@@ -177,13 +177,18 @@ local function any_requires_grad(tensors)
   return false
 end
 
+-- Gradients of outs by xs for these seeds, shaped like `like`; part of a graph if one needs it.
+local function differentiate(call, outs, seeds, xs, like)
+  local needed = core.is_grad_enabled() and (call.recorded or any_requires_grad(seeds)) or false
+  local options = { retain_graph = true, create_graph = needed }
+  return M.finish(call, M.gradients(outs, seeds, xs, options), like)
+end
+
 --- Gradients of `outs` for cotangents as samples see them.
 function M.pull(call, outs, cotangents)
   local seeds = {}
   for k, t in ipairs(cotangents) do seeds[k] = levels.expose(t, call.levels) end
-  local outer = core.is_grad_enabled()
-  return M.finish(call, M.gradients(outs, seeds, call.xs, { retain_graph = true,
-    create_graph = outer and (call.recorded or any_requires_grad(seeds)) or false }), call.xs)
+  return differentiate(call, outs, seeds, call.xs, call.xs)
 end
 
 --- Makes call.push(tangents): the derivative along them, one for each output. us stand for the
@@ -204,9 +209,7 @@ function M.prepare_push(call)
         seeds[#linear] = levels.expose(tangents[k], call.levels)
       end
     end
-    local outer = core.is_grad_enabled()
-    return M.finish(call, M.gradients(linear, seeds, us, { retain_graph = true,
-      create_graph = outer and (call.recorded or any_requires_grad(seeds)) or false }), call.outs)
+    return differentiate(call, linear, seeds, us, call.outs)
   end
 end
 
