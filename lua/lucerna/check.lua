@@ -32,6 +32,14 @@ function check.option(who, name, value, wanted)
   return value
 end
 
+--- check.positive(who, name, value): nil, or an integer above 0.
+function check.positive(who, name, value)
+  if value ~= nil and (math.type(value) ~= "integer" or value < 1) then
+    core._fail("%s: %s must be a positive integer (got %s)", who, name, value)
+  end
+  return value
+end
+
 local REDUCTIONS = { none = true, mean = true, sum = true }
 
 --- Raises unless a loss can be reduced in the way of that name.

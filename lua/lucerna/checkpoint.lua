@@ -81,7 +81,7 @@ local function set_of(only)
   if only == nil then return nil end
   if type(only) == "string" then only = {only} end
   if type(only) ~= "table" then
-    fail("load: only: expected a table of keys (got %s)", type(only))
+    fail("load: only must be a table of keys (got %s)", type(only))
   end
   local set = {}
   for _, key in ipairs(only) do set[key] = true end
@@ -100,15 +100,9 @@ function checkpoint.load(...)
   local f, map_location, only, max_bytes, bytes, weights_only, mmap = arguments("load",
     {"f", "map_location", "only", "max_bytes", "bytes", "weights_only", "mmap"}, ...)
   check_location(map_location)
-  if weights_only ~= nil and type(weights_only) ~= "boolean" then
-    fail("load: weights_only: expected a boolean (got %s)", core.nn.kind_name(weights_only))
-  end
-  if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
-    fail("load: max_bytes: expected a positive integer (got %s)", max_bytes)
-  end
-  if mmap ~= nil and type(mmap) ~= "boolean" then
-    fail("load: mmap: expected a boolean (got %s)", core.nn.kind_name(mmap))
-  end
+  check.option("load", "weights_only", weights_only, "boolean")
+  check.positive("load", "max_bytes", max_bytes)
+  check.option("load", "mmap", mmap, "boolean")
   local told = type(f) == "string" and (f:find("^PK\3\4") or f:find("^\x80[\2-\5]"))
   if told then f, bytes = nil, f end
   if mmap and type(f) ~= "string" then fail("load: f must be a path to use the mmap argument") end

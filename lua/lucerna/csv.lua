@@ -3,6 +3,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local files = require "lucerna.files"
 
 local csv = {}
@@ -14,7 +15,7 @@ local function check_delimiter(who, delimiter)
   if delimiter == nil then return "," end
   if type(delimiter) ~= "string" or #delimiter ~= 1 or delimiter:find('["%w%c+.-]')
     and delimiter ~= "\t" then
-    fail("%s: delimiter: expected one character, as ',' or '\\t' (got %s)", who,
+    fail("%s: delimiter must be one character, as ',' or '\\t' (got %s)", who,
       type(delimiter) == "string" and ("%q"):format(delimiter) or core.nn.kind_name(delimiter))
   end
   return delimiter
@@ -31,7 +32,7 @@ local function positions(columns, names)
   if columns == nil then return nil end
   local plain = type(columns) == "table" and getmetatable(columns) == nil
   if not plain or #columns == 0 then
-    fail("read_csv: columns: expected a table of positions or names (got %s)",
+    fail("read_csv: columns must be a table of positions or names (got %s)",
       plain and "an empty one" or core.nn.kind_name(columns))
   end
   local list, known = {}, nil
@@ -43,7 +44,7 @@ local function positions(columns, names)
     elseif math.type(column) == "integer" and column > 0 then
       list[k] = column
     else
-      fail("read_csv: columns: expected a position from 1 on or a name (got %s)", column)
+      fail("read_csv: columns must be positions from 1 on or names (got %s)", column)
     end
   end
   return list
@@ -62,15 +63,13 @@ function csv.read_csv(...)
   local path, delimiter, header, dtype, columns, missing, bytes =
     arguments("read_csv", READ, ...)
   delimiter = check_delimiter("read_csv", delimiter)
-  if header ~= nil and type(header) ~= "boolean" then
-    fail("read_csv: header: expected a boolean (got %s)", core.nn.kind_name(header))
-  end
+  check.option("read_csv", "header", header, "boolean")
   dtype = dtype or lucerna.get_default_dtype()
-  if not DTYPES[dtype] then fail("read_csv: dtype: expected a dtype (got %s)", dtype) end
+  if not DTYPES[dtype] then fail("read_csv: dtype must be a dtype (got %s)", dtype) end
   local float = dtype.is_floating_point
   local filled = type(missing) == "number" and (float or math.tointeger(missing) ~= nil)
   if missing ~= nil and not filled then
-    fail("read_csv: missing: expected %s (got %s)", float and "a number" or "an integer", missing)
+    fail("read_csv: missing must be %s (got %s)", float and "a number" or "an integer", missing)
   end
   path, bytes = files.source("read_csv", "path", path, bytes)
   local list = positions(columns, function()
@@ -93,22 +92,20 @@ function csv.write_csv(...)
   local input, filename, delimiter, header =
     arguments("write_csv", {"input", "filename", "delimiter", "header"}, ...)
   delimiter = check_delimiter("write_csv", delimiter)
-  if not lucerna.is_tensor(input) then
-    fail("write_csv: input: expected a Tensor (got %s)", core.nn.kind_name(input))
-  end
+  check.tensor("write_csv", "input", input)
   if input:dim() == 1 then input = input:unsqueeze(2) end
   if input:dim() ~= 2 then
-    fail("write_csv: input: expected [rows, columns] or [rows] (got %d dimensions)", input:dim())
+    fail("write_csv: input must be [rows, columns] or [rows] (got %d dimensions)", input:dim())
   end
   local names = header ~= nil and {} or nil
   if names then
     if type(header) ~= "table" or getmetatable(header) or #header ~= input:size(2) then
-      fail("write_csv: header: expected a table of %d names (got %s)", input:size(2),
+      fail("write_csv: header must be a table of %d names (got %s)", input:size(2),
         type(header) == "table" and "a table of " .. #header or core.nn.kind_name(header))
     end
     for k, name in ipairs(header) do
       if type(name) ~= "string" or name:find("\0", 1, true) then
-        fail("write_csv: header: expected strings (got %s)", core.nn.kind_name(name))
+        fail("write_csv: header must be strings (got %s)", core.nn.kind_name(name))
       end
       names[k] = name
     end

@@ -52,7 +52,7 @@ local function mnist_like(name, classes)
     local root, train, transform =
       arguments(name, {"root", "train", "transform"}, next(options or {}) and options)
     if type(root) ~= "string" then
-      fail("%s: root: expected a folder's name (got %s)", name, type(root))
+      fail("%s: root must be a folder's name (got %s)", name, type(root))
     end
     if train == nil then train = true end
     local prefix = train and "train" or "t10k"

@@ -123,7 +123,7 @@ local item_of = data._item_of
 -- Anything with positions and a length may be one: an object with a class, or an array table.
 local function check_dataset(who, dataset)
   if type(dataset) ~= "table" then
-    fail("%s: dataset: expected a data set (got %s)", who, core.nn.kind_name(dataset))
+    fail("%s: dataset must be a data set (got %s)", who, core.nn.kind_name(dataset))
   end
 end
 
@@ -136,7 +136,7 @@ function Subset:__init(dataset, indices)
   self.dataset = dataset
   self.indices = lucerna.is_tensor(indices) and indices:tolist() or indices
   if type(self.indices) ~= "table" then
-    fail("Subset: indices: expected positions (got %s)", core.nn.kind_name(indices))
+    fail("Subset: indices must be positions (got %s)", core.nn.kind_name(indices))
   end
   if is_callable(dataset.get_batch) then self.get_batch = self.get_whole_batch end
 end
@@ -168,7 +168,7 @@ end
 -- There must be at least one data set, and all are IterableDatasets or none is.
 local function check_datasets(who, datasets, iterable)
   if type(datasets) ~= "table" or #datasets == 0 then
-    fail("%s: datasets: expected a table of at least one data set", who)
+    fail("%s: datasets must be a table of at least one data set", who)
   end
   for k = 1, #datasets do
     local set = datasets[k]
@@ -318,7 +318,7 @@ function data.random_split(...)
     arguments("random_split", {"dataset", "lengths", "generator"}, ...)
   check_dataset("random_split", dataset)
   if type(lengths) ~= "table" then
-    fail("random_split: lengths: expected a table of numbers (got %s)", type(lengths))
+    fail("random_split: lengths must be a table of numbers (got %s)", type(lengths))
   end
   for k, length in ipairs(lengths) do
     if type(length) ~= "number" then

@@ -16,7 +16,7 @@ end
 
 local function check_path(who, param, path, expected)
   if type(path) ~= "string" then
-    fail("%s: %s: expected %s (got %s)", who, param, expected, core.nn.kind_name(path))
+    fail("%s: %s must be %s (got %s)", who, param, expected, core.nn.kind_name(path))
   end
   if path:find("\0", 1, true) then fail("%s: %s: it contains a NUL", who, param) end
   return path
@@ -46,7 +46,7 @@ function files.source(who, param, f, bytes, max_bytes)
   if bytes ~= nil then
     if f ~= nil then fail("%s: both %s and bytes were given", who, param) end
     if type(bytes) ~= "string" then
-      fail("%s: bytes: expected a string (got %s)", who, core.nn.kind_name(bytes))
+      fail("%s: bytes must be a string (got %s)", who, core.nn.kind_name(bytes))
     end
     return nil, bytes
   end

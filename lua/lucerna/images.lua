@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local files = require "lucerna.files"
 
 local images = {}
@@ -21,7 +22,7 @@ local FLOATS = { [lucerna.float32] = true, [lucerna.float64] = true, [lucerna.fl
 local function mode_of(who, mode)
   local number = MODES[type(mode) == "string" and mode:lower() or "unchanged"]
   if not number or (mode ~= nil and type(mode) ~= "string") then
-    fail("%s: mode: expected 'unchanged', 'gray', 'gray_alpha', 'rgb' or 'rgb_alpha' (got %s)", who,
+    fail("%s: mode must be 'unchanged', 'gray', 'gray_alpha', 'rgb' or 'rgb_alpha' (got %s)", who,
       mode)
   end
   return number
@@ -30,11 +31,9 @@ end
 local function read(who, path, bytes, mode, dtype, max_bytes)
   local number = mode_of(who, mode)
   if dtype ~= nil and not FLOATS[dtype] then
-    fail("%s: dtype: expected a floating point dtype (got %s)", who, dtype)
+    fail("%s: dtype must be a floating point dtype (got %s)", who, dtype)
   end
-  if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
-    fail("%s: max_bytes: expected a positive integer (got %s)", who, max_bytes)
-  end
+  check.positive(who, "max_bytes", max_bytes)
   local image = core._png_read(path, bytes, number, max_bytes)
   if not dtype then return image end
   return image:to(dtype):div_(image.dtype == lucerna.uint8 and 255 or 65535)
@@ -65,7 +64,7 @@ function images.decode_png(...)
     input = table.concat(pieces)
   end
   if type(input) ~= "string" then
-    fail("decode_png: input: expected a string or a uint8 tensor [N] (got %s)",
+    fail("decode_png: input must be a string or a uint8 tensor [N] (got %s)",
       core.nn.kind_name(input))
   end
   return (read("decode_png", nil, input, mode, dtype, max_bytes)) -- no tail call: errors name it
@@ -80,12 +79,10 @@ local function to_bytes(image)
 end
 
 local function encode(who, input, level, target)
-  if not lucerna.is_tensor(input) then
-    fail("%s: input: expected a Tensor (got %s)", who, core.nn.kind_name(input))
-  end
+  check.tensor(who, "input", input)
   level = level == nil and 6 or level
   if math.type(level) ~= "integer" or level < 0 or level > 9 then
-    fail("%s: compression_level: expected an integer from 0 to 9 (got %s)", who, level)
+    fail("%s: compression_level must be an integer from 0 to 9 (got %s)", who, level)
   end
   if input:dim() == 2 then input = input:unsqueeze(1) end
   if lucerna.is_floating_point(input) then input = to_bytes(input) end
@@ -118,12 +115,12 @@ local function batch_of(who, tensor)
     tensor = lucerna.stack(tensor, 1)
   end
   if not lucerna.is_tensor(tensor) then
-    fail("%s: tensor: expected a Tensor or a table of them (got %s)", who,
+    fail("%s: tensor must be a Tensor or a table of them (got %s)", who,
       core.nn.kind_name(tensor))
   end
   local dims = tensor:dim()
   if dims < 2 or dims > 4 then
-    fail("%s: tensor: expected [N, C, H, W], [C, H, W] or [H, W] (got %d dimensions)", who, dims)
+    fail("%s: tensor must be [N, C, H, W], [C, H, W] or [H, W] (got %d dimensions)", who, dims)
   end
   while tensor:dim() < 4 do tensor = tensor:unsqueeze(1) end
   return tensor:size(2) == 1 and tensor:expand(-1, 3, -1, -1) or tensor
@@ -144,19 +141,15 @@ end
 
 local function grid_of(who, tensor, nrow, padding, normalize, range, each, pad_value)
   nrow, padding = nrow == nil and 8 or nrow, padding == nil and 2 or padding
-  if math.type(nrow) ~= "integer" or nrow < 1 then
-    fail("%s: nrow: expected a positive integer (got %s)", who, nrow)
-  end
+  check.positive(who, "nrow", nrow)
   if math.type(padding) ~= "integer" or padding < 0 then
-    fail("%s: padding: expected an integer of at least 0 (got %s)", who, padding)
+    fail("%s: padding must be an integer of at least 0 (got %s)", who, padding)
   end
-  if pad_value ~= nil and type(pad_value) ~= "number" then
-    fail("%s: pad_value: expected a number (got %s)", who, core.nn.kind_name(pad_value))
-  end
+  check.option(who, "pad_value", pad_value, "number")
   local pair = range == nil or (type(range) == "table" and type(range[1]) == "number"
     and type(range[2]) == "number")
   if not pair then
-    fail("%s: value_range: expected {min, max} (got %s)", who, core.nn.kind_name(range))
+    fail("%s: value_range must be {min, max} (got %s)", who, core.nn.kind_name(range))
   end
   local batch = batch_of(who, tensor):detach()
   if #batch == 0 then fail("%s: tensor: there are no images in it", who) end

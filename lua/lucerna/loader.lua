@@ -65,7 +65,7 @@ end
 -- strings stay a table, tables are collated field by field.
 function loader.default_collate(items)
   if type(items) ~= "table" then
-    fail("default_collate: items: expected an array (got %s)", core.nn.kind_name(items))
+    fail("default_collate: items must be an array (got %s)", core.nn.kind_name(items))
   end
   return collate(items)
 end
@@ -125,7 +125,7 @@ end
 local function check_loader(s)
   for name, wanted in pairs(WANTED) do
     if s[name] ~= nil and not wanted[1](s[name]) then
-      fail("DataLoader: %s: expected %s (got %s)", name, wanted[2], core.nn.kind_name(s[name]))
+      fail("DataLoader: %s must be %s (got %s)", name, wanted[2], core.nn.kind_name(s[name]))
     end
   end
   local iterable = is_callable(s.dataset.iter)

@@ -1,9 +1,9 @@
 -- NumPy's files: .npy (one array) and .npz (several, by name), under NumPy's names. Arrays of
 -- Python objects are pickles and refused; so are structured ones and dtypes that Lucerna has not.
 
-local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local files = require "lucerna.files"
 local ordered = require "lucerna.nn.ordered"
 
@@ -16,9 +16,7 @@ local fail = core._fail
 -- for what is made.
 function numpy.load(...)
   local file, max_bytes, bytes = arguments("load", {"file", "max_bytes", "bytes"}, ...)
-  if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
-    fail("load: max_bytes: expected a positive integer (got %s)", max_bytes)
-  end
+  check.positive("load", "max_bytes", max_bytes)
   local path
   path, bytes = files.source("load", "file", file, bytes, max_bytes)
   return core._np_load(path, bytes, max_bytes)
@@ -26,9 +24,7 @@ end
 
 --- save(file, arr) writes a tensor as a .npy file. file: a path or a writer.
 function numpy.save(file, arr)
-  if not lucerna.is_tensor(arr) then
-    fail("save: arr: expected a Tensor (got %s)", core.nn.kind_name(arr))
-  end
+  check.tensor("save", "arr", arr)
   core._npy_save(arr, files.target("save", "file", file))
 end
 
@@ -48,9 +44,7 @@ local function collect(who, ...)
     if type(name) ~= "string" or name:find("\0", 1, true) or name == "" then
       fail("%s: a name must be a string (got %s)", who, core.nn.kind_name(name))
     end
-    if not lucerna.is_tensor(tensor) then
-      fail("%s: '%s': expected a Tensor (got %s)", who, name, core.nn.kind_name(tensor))
-    end
+    check.tensor(who, name, tensor)
     names[#names + 1] = name
   end
   table.sort(names, core._before)

@@ -13,12 +13,6 @@ local safetensors = {}
 
 local fail = core._fail
 
-local function check_boolean(who, name, value)
-  if value ~= nil and type(value) ~= "boolean" then
-    fail("%s: %s: expected a boolean (got %s)", who, name, core.nn.kind_name(value))
-  end
-end
-
 local function check_device(who, device)
   if not check.is_here(device) then
     fail("%s: device must be 'cpu' in this build (got '%s')", who, device)
@@ -102,7 +96,7 @@ end
 function Slice:__index(key)
   if methods[key] then return methods[key] end
   if not is_basic(key) then
-    fail("get_slice: index: expected positions and ranges (got %s)", core.nn.kind_name(key))
+    fail("get_slice: index must be positions and ranges (got %s)", core.nn.kind_name(key))
   end
   local file, number = rawget(self, "file"), rawget(self, "number")
   if file._map then return core._st_read(file._handle, number, true)[key] end
@@ -119,7 +113,7 @@ function safetensors.safe_open(...)
   local filename, _, device, mmap, bytes =
     arguments("safe_open", {"filename", "framework", "device", "mmap", "bytes"}, ...)
   check_device("safe_open", device)
-  check_boolean("safe_open", "mmap", mmap)
+  check.option("safe_open", "mmap", mmap, "boolean")
   local path
   path, bytes = files.source("safe_open", "filename", filename, bytes)
   return (open(path, bytes, mmap ~= false)) -- no tail call: errors name safe_open
@@ -161,7 +155,7 @@ end
 function safetensors.load_file(...)
   local filename, device, mmap = arguments("load_file", {"filename", "device", "mmap"}, ...)
   check_device("load_file", device)
-  check_boolean("load_file", "mmap", mmap)
+  check.option("load_file", "mmap", mmap, "boolean")
   local path, bytes = files.source("load_file", "filename", filename)
   if path and path:find("%.json$") then return load_sharded(path, mmap ~= false) end
   local file <close> = open(path, bytes, mmap ~= false)
@@ -172,7 +166,7 @@ end
 function safetensors.load(...)
   local data = arguments("load", {"data"}, ...)
   if type(data) ~= "string" then
-    fail("load: data: expected a string (got %s)", core.nn.kind_name(data))
+    fail("load: data must be a string (got %s)", core.nn.kind_name(data))
   end
   local file <close> = open(nil, data)
   return read_tensors(file, nil, {}), file._metadata
@@ -184,7 +178,7 @@ end
 local function copy_names(who, tensors)
   local plain_table = type(tensors) == "table" and getmetatable(tensors) == nil
   if not plain_table and not ordered.is(tensors) then
-    fail("%s: tensors: expected a table of named tensors (got %s)", who, core.nn.kind_name(tensors))
+    fail("%s: tensors must be a table of named tensors (got %s)", who, core.nn.kind_name(tensors))
   end
   local plain = {}
   for name, tensor in pairs(tensors) do plain[name] = tensor end
@@ -194,7 +188,7 @@ end
 local function copy_metadata(who, metadata)
   if metadata == nil then return nil end
   if type(metadata) ~= "table" then
-    fail("%s: metadata: expected a table of strings (got %s)", who, core.nn.kind_name(metadata))
+    fail("%s: metadata must be a table of strings (got %s)", who, core.nn.kind_name(metadata))
   end
   local copy = {}
   for key, text in pairs(metadata) do copy[key] = text end
@@ -237,16 +231,10 @@ local function duplicates(tensors, preferred)
   return removed
 end
 
-local function check_model(who, model)
-  if not core.nn.is_module(model) then
-    fail("%s: model: expected a module (got %s)", who, core.nn.kind_name(model))
-  end
-end
-
 --- save_model(model, filename, metadata) writes a module's state. Of tensors with several names
 -- (tied weights) one is kept; the metadata say which stands for the others.
 function safetensors.save_model(model, filename, metadata)
-  check_model("save_model", model)
+  check.module("save_model", "model", model)
   local tensors, texts = copy_names("save_model", model:state_dict()),
     copy_metadata("save_model", metadata) or {}
   for removed, kept in pairs(duplicates(tensors, {})) do
@@ -262,8 +250,8 @@ end
 function safetensors.load_model(...)
   local model, filename, strict, device, mmap =
     arguments("load_model", {"model", "filename", "strict", "device", "mmap"}, ...)
-  check_model("load_model", model)
-  check_boolean("load_model", "strict", strict)
+  check.module("load_model", "model", model)
+  check.option("load_model", "strict", strict, "boolean")
   local tensors = safetensors.load_file(filename, {device = device, mmap = mmap ~= false})
   for removed, kept in pairs(duplicates(copy_names("load_model", model:state_dict()), tensors)) do
     if tensors[removed] == nil then tensors[removed] = tensors[kept] end
@@ -296,7 +284,7 @@ local function bytes_of(size)
   local scale = unit == "" and 1 or UNITS[(unit or ""):upper()]
   local bytes = scale and type(size) ~= "table" and math.tointeger(tonumber(digits) * scale // 1)
   if not bytes or bytes < 1 then
-    fail("save_sharded: max_shard_size: expected a number of bytes or a text as '5GB' (got %s)",
+    fail("save_sharded: max_shard_size must be a number of bytes or a text as '5GB' (got %s)",
       size)
   end
   return bytes
@@ -323,11 +311,11 @@ function safetensors.save_sharded(...)
     {"tensors", "folder", "max_shard_size", "metadata"}, false, table.unpack(given, 2, given.n))
   most = bytes_of(most)
   if type(folder) ~= "string" then
-    fail("save_sharded: folder: expected a string (got %s)", core.nn.kind_name(folder))
+    fail("save_sharded: folder must be a string (got %s)", core.nn.kind_name(folder))
   end
   for name, tensor in pairs(tensors) do
     if type(name) ~= "string" or not lucerna.is_tensor(tensor) then
-      fail("save_sharded: tensors: expected a table of named tensors (got %s at '%s')",
+      fail("save_sharded: tensors must be a table of named tensors (got %s at '%s')",
         core.nn.kind_name(tensor), name)
     end
   end

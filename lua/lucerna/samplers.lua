@@ -72,7 +72,7 @@ end
 
 local function check_items(who, name, value)
   if not has_items(value) then
-    fail("%s: %s: expected something with a length (got %s)", who, name, core.nn.kind_name(value))
+    fail("%s: %s must be something with a length (got %s)", who, name, core.nn.kind_name(value))
   end
 end
 

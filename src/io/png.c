@@ -7,13 +7,12 @@
 
 static luc_status check_image(luc_context *ctx, const char *who, const luc_tensor *t) {
   char text[LUC_SHAPE_TEXT];
-  LUC_CHECK(ctx, t->dtype == LUC_UINT8, LUC_ERR_TYPE, "%s: input: expected uint8 (got %s)", who,
+  LUC_CHECK(ctx, t->dtype == LUC_UINT8, LUC_ERR_TYPE, "%s: input must be uint8 (got %s)", who,
             luc__dtype_name(t->dtype));
   bool good = t->ndim == 3 && t->sizes[0] >= 1 && t->sizes[0] <= 4;
   for (int d = 1; good && d < 3; d++) good = t->sizes[d] >= 1 && t->sizes[d] <= 1 << 28;
-  LUC_CHECK(ctx, good, LUC_ERR_SHAPE,
-            "%s: input: expected an image [1 to 4, height, width] (got %s)", who,
-            luc__tensor_shape_text(text, t));
+  LUC_CHECK(ctx, good, LUC_ERR_SHAPE, "%s: input must be an image [1 to 4, height, width] (got %s)",
+            who, luc__tensor_shape_text(text, t));
   return LUC_OK;
 }
 

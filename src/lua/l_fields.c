@@ -161,7 +161,7 @@ static int get_imag(lua_State *L, luc_l_state *st, luc_tensor *t) {
 
 static void set_requires_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
   if (lua_type(L, value) != LUA_TBOOLEAN)
-    luc_l_error(L, "requires_grad: expected a boolean (got %s)", luaL_typename(L, value));
+    luc_l_error(L, "requires_grad must be a boolean (got %s)", luaL_typename(L, value));
   luc_l_check(L, st, luc_tensor_set_requires_grad(st->ctx, t, lua_toboolean(L, value)));
 }
 

@@ -175,7 +175,7 @@ static luc_named_tensor *collect_tensors(lua_State *L, int table, int *n) {
     items[i].name = check_text(L, -2, "tensors", "key");
     items[i].tensor = luc_l_totensor(L, -1);
     if (!items[i].tensor)
-      luc_l_error(L, "save_file: tensors: '%s': expected a Tensor (got %s)", items[i].name,
+      luc_l_error(L, "save_file: tensors: '%s' must be a Tensor (got %s)", items[i].name,
                   luc_l_given(L, lua_gettop(L)));
     luc_l_need_values(L, "save_file", items[i].tensor);
   }

@@ -487,7 +487,7 @@ describe("optimizers:", function()
       message(nn.utils.clip_grad_norm_, m.named_parameters, 1))
     assert.matches("empty parameter list", message(optim.SGD, {}, { lr = 1 }))
     assert.matches("SGD: missing argument 'params'", message(optim.SGD))
-    assert.matches("^[^\n]*api_spec.lua:%d+: StepLR: optimizer: expected an Optimizer",
+    assert.matches("^[^\n]*api_spec.lua:%d+: StepLR: optimizer must be an Optimizer",
       message(function() optim.lr_scheduler.StepLR(3, 2) end))
   end)
 
@@ -596,7 +596,7 @@ describe("errors:", function()
     assert.matches("Linear: out of memory", message(nn.Linear, 10 ^ 7, 10 ^ 7))
     assert.matches("Embedding: a tensor of shape [^\n]* is larger than any memory",
       message(nn.Embedding, 2 ^ 50, 2 ^ 50))
-    assert.matches("normal_: tensor: expected a Tensor %(got number%)",
+    assert.matches("normal_: tensor must be a Tensor %(got number%)",
       message(nn.init.normal_, 3))
   end)
 

@@ -44,7 +44,7 @@ describe("read_csv", function()
     x = read(text, {header = true, columns = {3, "a", "c"}})
     assert.same({{3, 1, 3}, {6, 4, 6}}, x:tolist())
     assert.same({{2}}, read("1,2", {columns = {2}}):tolist())
-    refused("read_csv: columns: expected a table of positions or names %(got an empty one%)$", read,
+    refused("read_csv: columns must be a table of positions or names %(got an empty one%)$", read,
       "1,2", {columns = {}})
     refused("read_csv: columns: there is no column 'd'$", read, text,
       {header = true, columns = {"d"}})
@@ -52,7 +52,7 @@ describe("read_csv", function()
       {header = true, columns = {4}})
     refused("read_csv: columns: 4 is out of range %[1, 3%]", read, "1,2,3", {columns = {4}})
     refused("read_csv: columns: names need header = true$", read, text, {columns = {"a"}})
-    refused("read_csv: columns: expected a position from 1 on or a name %(got 0%)$", read, text,
+    refused("read_csv: columns must be positions from 1 on or names %(got 0%)$", read, text,
       {columns = {0}})
   end)
 
@@ -63,7 +63,7 @@ describe("read_csv", function()
     assert.same({{1, -1, 3}, {-1, -1, -1}},
       read(text, {missing = -1, dtype = lucerna.int64}):tolist())
     refused("read_csv: line 1, column 2: a value is missing %(got ''%)$", read, text)
-    refused("read_csv: missing: expected an integer %(got 0.5%)$", read, text,
+    refused("read_csv: missing must be an integer %(got 0.5%)$", read, text,
       {missing = 0.5, dtype = lucerna.int64})
   end)
 
@@ -140,12 +140,12 @@ describe("read_csv", function()
 
   it("refuses options that make no sense", function()
     for _, delimiter in ipairs {"", "ab", "1", '"', "\n", "e", 5, "."} do
-      refused("read_csv: delimiter: expected one character", read, "1", {delimiter = delimiter})
+      refused("read_csv: delimiter must be one character", read, "1", {delimiter = delimiter})
     end
-    refused("read_csv: dtype: expected a dtype", read, "1", {dtype = "float"})
-    refused("read_csv: header: expected a boolean", read, "1", {header = 1})
-    refused("read_csv: columns: expected a table", read, "1", {columns = 1})
-    refused("read_csv: path: expected a path or a reader %(got nil%)$", data.read_csv)
+    refused("read_csv: dtype must be a dtype", read, "1", {dtype = "float"})
+    refused("read_csv: header must be a boolean", read, "1", {header = 1})
+    refused("read_csv: columns must be a table", read, "1", {columns = 1})
+    refused("read_csv: path must be a path or a reader %(got nil%)$", data.read_csv)
   end)
 end)
 
@@ -176,13 +176,13 @@ describe("write_csv", function()
 
   it("refuses what is no table of numbers", function()
     local x = lucerna.ones(2, 2)
-    refused("write_csv: input: expected a Tensor", data.write_csv, 3, "x")
-    refused("write_csv: input: expected %[rows, columns%] or %[rows%] %(got 3 dimensions%)$",
+    refused("write_csv: input must be a Tensor", data.write_csv, 3, "x")
+    refused("write_csv: input must be %[rows, columns%] or %[rows%] %(got 3 dimensions%)$",
       data.write_csv, lucerna.ones(1, 1, 1), "x")
-    refused("write_csv: filename: expected a path or a writer", data.write_csv, x)
-    refused("write_csv: header: expected a table of 2 names %(got a table of 1%)$", data.write_csv,
+    refused("write_csv: filename must be a path or a writer", data.write_csv, x)
+    refused("write_csv: header must be a table of 2 names %(got a table of 1%)$", data.write_csv,
       x, "x", {header = {"a"}})
-    refused("write_csv: header: expected strings", data.write_csv, x, "x", {header = {"a", 2}})
+    refused("write_csv: header must be strings", data.write_csv, x, "x", {header = {"a", 2}})
     refused("write_csv: cannot create a file beside '/no/such/x'", data.write_csv, x, "/no/such/x")
   end)
 end)

@@ -66,10 +66,11 @@ describe("write_png", function()
     local path = files.temporary()
     data.write_png(lucerna.ones(2, 2), path)
     for want, arguments in pairs {
-      ["write_png: input: expected a Tensor (got table)"] = {{}, path},
-      ["write_png: filename: expected a path or a writer (got nil)"] = {lucerna.ones(1, 1)},
-      ["write_png: input: expected uint8 (got int64)"] = {lucerna.ones(1, 1):long(), path},
-      ["expected an image [1 to 4, height, width] (got [7, 1, 1])"] = {lucerna.ones(7, 1, 1), path},
+      ["write_png: input must be a Tensor (got table)"] = {{}, path},
+      ["write_png: filename must be a path or a writer (got nil)"] = {lucerna.ones(1, 1)},
+      ["write_png: input must be uint8 (got int64)"] = {lucerna.ones(1, 1):long(), path},
+      ["input must be an image [1 to 4, height, width] (got [7, 1, 1])"] =
+        {lucerna.ones(7, 1, 1), path},
       ["(got [1, 2, 0])"] = {lucerna.ones(2, 0), path},
       ["write_png: cannot create a file beside '/no/such/x.png': "] =
         {lucerna.ones(1, 1), "/no/such/x.png"},
@@ -95,7 +96,7 @@ describe("read_idx", function()
       at = at + 1
       return at <= #bytes and bytes:sub(at, at) or nil
     end):tolist())
-    refused("read_idx: path: expected a path or a reader %(got nil%)$",
+    refused("read_idx: path must be a path or a reader %(got nil%)$",
       function() data.read_idx() end)
   end)
 
@@ -144,7 +145,7 @@ describe("MNIST", function()
   it("says which file is missing, at the caller's line", function()
     refused("MNIST: no train%-images%-idx3%-ubyte or train%-images%-idx3%-ubyte.gz in '/tmp'$",
       function() data.MNIST {root = "/tmp", train = true} end)
-    refused("MNIST: root: expected a folder's name %(got nil%)$", function() data.MNIST {} end)
+    refused("MNIST: root must be a folder's name %(got nil%)$", function() data.MNIST {} end)
   end)
 end)
 
@@ -361,17 +362,17 @@ describe("DataLoader", function()
     refuses("batch_size must be a positive integer %(got 0%)$", numbers(3), {batch_size = 0})
     refuses("batch_size must be a positive integer %(got 1.5%)$", numbers(3), {batch_size = 1.5})
     refuses("sampler excludes shuffle$", numbers(3), {shuffle = true, sampler = {1}})
-    refuses("dataset: expected a data set %(got number%)$", 3)
-    refuses("collate_fn: expected a function %(got number%)$", numbers(3), {collate_fn = 3})
-    refuses("sampler: expected positions or a function %(got number%)$", numbers(3), {sampler = 3})
+    refuses("dataset must be a data set %(got number%)$", 3)
+    refuses("collate_fn must be a function %(got number%)$", numbers(3), {collate_fn = 3})
+    refuses("sampler must be positions or a function %(got number%)$", numbers(3), {sampler = 3})
     refused("DataLoader: batch_sampler: batch 1 is no array of positions$",
       function() data.DataLoader(numbers(3), {batch_sampler = {3}})() end)
     refused("DataLoader: sampler is no array of positions$",
       function() data.DataLoader(numbers(3), {sampler = {{}}})() end)
     refused("a sampler must return positions %(got nil%)$",
       function() data.DataLoader(numbers(3), {batch_sampler = function() end})() end)
-    refuses("dataset: expected a data set %(got boolean%)$", false)
-    refused("ConcatDataset: dataset: expected a data set %(got nil%)$",
+    refuses("dataset must be a data set %(got boolean%)$", false)
+    refused("ConcatDataset: dataset must be a data set %(got nil%)$",
       function() data.ConcatDataset(lucerna.nn.Linear(1, 1):state_dict()) end)
     refused("default_collate: item 2 must be a table as the first %(got number%)$",
       function() data.default_collate {{1}, 3} end)
@@ -391,9 +392,9 @@ describe("DataLoader", function()
     refuses("missing argument 'dataset'$", {})
     refuses("missing argument 'dataset'$", {batch_size = 2})
     for name in ("shuffle pin_memory drop_last persistent_workers in_order"):gmatch "%S+" do
-      refuses(name .. ": expected a boolean %(got number%)$", numbers(3), {[name] = 1})
+      refuses(name .. " must be a boolean %(got number%)$", numbers(3), {[name] = 1})
     end
-    refuses("worker_init_fn: expected a function %(got string%)$", numbers(3),
+    refuses("worker_init_fn must be a function %(got string%)$", numbers(3),
       {worker_init_fn = "x"})
     refuses("prefetch_factor must be a non%-negative integer %(got %-1%)$", numbers(3),
       {num_workers = 2, prefetch_factor = -1})
@@ -562,7 +563,7 @@ describe("samplers", function()
       function() data.RandomSampler(ten, {num_samples = 0}) end)
     refused("RandomSampler: replacement should be a boolean value, but got replacement=1$",
       function() data.RandomSampler(ten, 1) end)
-    refused("RandomSampler: data_source: expected something with a length %(got nil%)$",
+    refused("RandomSampler: data_source must be something with a length %(got nil%)$",
       function() data.RandomSampler() end)
     refused("WeightedRandomSampler: num_samples should be a positive integer value, but got " ..
       "num_samples=nil$", function() data.WeightedRandomSampler({1}) end)
@@ -570,7 +571,7 @@ describe("samplers", function()
       "shape %[1, 2%]$", function() data.WeightedRandomSampler({{1, 2}}, 1) end)
     refused("BatchSampler: batch_size should be a positive integer value, but got batch_size=0$",
       function() data.BatchSampler({1}, 0, false) end)
-    refused("BatchSampler: sampler: expected something with a length %(got Tensor%)$",
+    refused("BatchSampler: sampler must be something with a length %(got Tensor%)$",
       function() data.BatchSampler(lucerna.tensor(3), 2, false) end)
     refused("a sampler must return positions %(got Tensor%)$",
       function() data.BatchSampler(function() return lucerna.tensor(3) end, 2, false)() end)
@@ -594,7 +595,7 @@ describe("several data sets", function()
     assert.equal(9, both[-1][1])
     assert.same({{1, 2}, {3}}, batches_of(data.DataLoader {a + b, batch_size = 2}))
     refused("ConcatDataset: index 5 is out of range %[1, 4%]", function() return both[5] end)
-    refused("ConcatDataset: datasets: expected a table of at least one data set$",
+    refused("ConcatDataset: datasets must be a table of at least one data set$",
       function() data.ConcatDataset {} end)
   end)
 

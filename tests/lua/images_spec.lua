@@ -78,16 +78,16 @@ describe("a PNG file", function()
     refused("read_image: cannot open '/no/such/file'", data.read_image, "/no/such/file")
     refused("read_image: '.*/LICENSE': not a PNG file$", data.read_image, root .. "/LICENSE")
     refused("not a PNG file$", data.decode_png, "")
-    refused("mode: expected 'unchanged', .* %(got sepia%)$", data.decode_png, png, "sepia")
-    refused("mode: expected 'unchanged', .* %(got 3%)$", data.decode_png, png, 3)
-    refused("dtype: expected a floating point dtype %(got int64%)$", data.decode_png, png,
+    refused("mode must be 'unchanged', .* %(got sepia%)$", data.decode_png, png, "sepia")
+    refused("mode must be 'unchanged', .* %(got 3%)$", data.decode_png, png, 3)
+    refused("dtype must be a floating point dtype %(got int64%)$", data.decode_png, png,
       {dtype = lucerna.int64})
-    refused("max_bytes: expected a positive integer", data.decode_png, png, {max_bytes = 0})
+    refused("max_bytes must be a positive integer", data.decode_png, png, {max_bytes = 0})
     refused("the image needs more memory than max_bytes$", data.decode_png, png, {max_bytes = 20})
-    refused("decode_png: input: expected a string or a uint8 tensor %[N%] %(got nil%)$",
+    refused("decode_png: input must be a string or a uint8 tensor %[N%] %(got nil%)$",
       data.decode_png)
     refused("the file ends too early", data.decode_png, png:sub(1, -20))
-    refused("compression_level: expected an integer from 0 to 9 %(got 10%)$", data.encode_png,
+    refused("compression_level must be an integer from 0 to 9 %(got 10%)$", data.encode_png,
       lucerna.ones(1, 1), 10)
   end)
 
@@ -154,21 +154,21 @@ describe("make_grid", function()
     data.save_image(images / 35, path, {nrow = 3})
     local want = (data.make_grid(images / 35, {nrow = 3}) * 255 + 0.5):to(lucerna.uint8)
     assert.is_true(want:equal(data.read_image(path)))
-    refused("save_image: fp: expected a path or a writer %(got nil%)$", data.save_image, images)
+    refused("save_image: fp must be a path or a writer %(got nil%)$", data.save_image, images)
     refused("save_image: cannot create a file beside '/no/such/x'", data.save_image, images,
       "/no/such/x")
   end)
 
   it("refuses what is no image", function()
-    refused("make_grid: tensor: expected a Tensor or a table of them", data.make_grid, "x")
-    refused("make_grid: tensor: expected %[N, C, H, W%].* %(got 1 dimensions%)$", data.make_grid,
+    refused("make_grid: tensor must be a Tensor or a table of them", data.make_grid, "x")
+    refused("make_grid: tensor must be %[N, C, H, W%].* %(got 1 dimensions%)$", data.make_grid,
       lucerna.ones(3))
     refused("make_grid: tensor: there are no images in it$", data.make_grid,
       lucerna.ones(0, 3, 2, 2))
-    refused("make_grid: nrow: expected a positive integer", data.make_grid, images, {nrow = 0})
-    refused("make_grid: padding: expected an integer", data.make_grid, images, {padding = -1})
-    refused("make_grid: value_range: expected {min, max}", data.make_grid, images,
+    refused("make_grid: nrow must be a positive integer", data.make_grid, images, {nrow = 0})
+    refused("make_grid: padding must be an integer", data.make_grid, images, {padding = -1})
+    refused("make_grid: value_range must be {min, max}", data.make_grid, images,
       {value_range = 3})
-    refused("make_grid: pad_value: expected a number", data.make_grid, images, {pad_value = "x"})
+    refused("make_grid: pad_value must be a number", data.make_grid, images, {pad_value = "x"})
   end)
 end)

@@ -278,7 +278,7 @@ describe("models.GPT2", function()
       {"GPT2: vocab_size must be a positive integer %(got 2.5%)$", small, {vocab_size = 2.5}},
       {"GPT2: n_embd must be a positive integer %(got wide%)$", small, {n_embd = "wide"}},
       {"GPT2: input has 6 tokens, n_positions is 5$", net, lucerna.ones(1, 6):long()},
-      {"generate: ids: expected a tensor of at least one token$", net.generate, net, {1, 2}},
+      {"generate: ids must be a tensor of at least one token$", net.generate, net, {1, 2}},
       {"generate: temperature must not be negative %(got %-1%)$", net.generate, net, ids,
         {temperature = -1}},
       {"generate: top_k must be a positive integer %(got 0%)$", net.generate, net, ids,

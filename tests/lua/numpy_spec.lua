@@ -96,7 +96,7 @@ describe("a .npy file", function()
     end
     refused("save: NumPy has no bfloat16; convert the tensor to float32$", numpy.save, temporary(),
       lucerna.ones(2):to(lucerna.bfloat16))
-    refused("save: arr: expected a Tensor %(got number%)$", numpy.save, temporary(), 3)
+    refused("save: arr must be a Tensor %(got number%)$", numpy.save, temporary(), 3)
     refused("save: cannot create a file beside '/no/such/x'", numpy.save, "/no/such/x",
       lucerna.ones(1))
   end)
@@ -200,8 +200,8 @@ describe("savez", function()
 
   it("refuses what is no array", function()
     local path = temporary()
-    refused("savez: 'a': expected a Tensor %(got number%)$", numpy.savez, path, {a = 3})
-    refused("savez: 'arr_1': expected a Tensor", numpy.savez, path, lucerna.ones(1), "x")
+    refused("savez: a must be a Tensor %(got number%)$", numpy.savez, path, {a = 3})
+    refused("savez: arr_1 must be a Tensor", numpy.savez, path, lucerna.ones(1), "x")
     refused("savez: a name must be a string", numpy.savez, path, {lucerna.ones(1)})
     refused("savez: NumPy has no bfloat16", numpy.savez, path,
       {a = lucerna.ones(1):to(lucerna.bfloat16)})

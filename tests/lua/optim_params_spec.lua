@@ -108,7 +108,7 @@ describe("a group's list of parameters", function()
   end)
 
   it("must have no holes", function()
-    parity.refused("SGD: params: expected tensors (entry 2 is a nil)", optim.SGD,
+    parity.refused("SGD: params must hold tensors (entry 2 is a nil)", optim.SGD,
       {parameter(1), nil, parameter(1)}, {lr = 0.1})
   end)
 end)

@@ -690,7 +690,7 @@ describe("an optimizer refuses", function()
     {"a group that has no params", function() optim.SGD {p, {lr = 0.1}} end,
       "entry 2 is a table; a group has a field 'params'"},
     {"an option among parameters", function() optim.SGD {{p}, lr = 0.1} end,
-      "SGD: params: expected tensors %(got a key 'lr'; options go in a table of their own%)"},
+      "SGD: params must hold tensors %(got a key 'lr'; options go in a table of their own%)"},
     {"an option without a name", function() optim.SGD {{params = {p}, {lr = 0.1}}} end,
       "SGD: param_group: an option has a name %(got number 1%)"},
     {"an iterator in a list", function() optim.SGD({lucerna.nn.Linear(1, 1):parameters()}) end,

@@ -76,11 +76,11 @@ describe("safetensors", function()
       local given = table.pack(...)
       refused(pattern, function() safetensors.save_file(table.unpack(given, 1, given.n)) end)
     end
-    refuses("save_file: tensors: expected a table of named tensors %(got number%)$", 5, path)
-    refuses("save_file: tensors: 'a': expected a Tensor %(got number 5%)$", {a = 5}, path)
+    refuses("save_file: tensors must be a table of named tensors %(got number%)$", 5, path)
+    refuses("save_file: tensors: 'a' must be a Tensor %(got number 5%)$", {a = 5}, path)
     refuses("save_file: tensors: expected string keys %(got number%)$", {x}, path)
-    refuses("save_file: filename: expected a path or a writer %(got nil%)$", {a = x})
-    refuses("save_file: metadata: expected a table of strings %(got number%)$", {a = x}, path, 5)
+    refuses("save_file: filename must be a path or a writer %(got nil%)$", {a = x})
+    refuses("save_file: metadata must be a table of strings %(got number%)$", {a = x}, path, 5)
     refuses("save_file: metadata: expected string values %(got table%)$", {a = x}, path, {a = {}})
     refuses("save_file: tensors: a name contains a NUL$", {["a\0b"] = x}, path)
     refuses("safetensors: tensors 'a' and 'b' share memory; clone%(%) one of them first$",
@@ -88,7 +88,7 @@ describe("safetensors", function()
     refuses("safetensors: cannot create a file beside '/no/such/x': No such file or directory$",
       {a = x}, "/no/such/x")
     x:release()
-    refuses("save_file: tensors: 'a': expected a Tensor", {a = x}, path)
+    refuses("save_file: tensors: 'a' must be a Tensor", {a = x}, path)
   end)
 
   it("refuses files that are none, at the caller's line", function()
@@ -96,7 +96,7 @@ describe("safetensors", function()
       function() safetensors.load_file "/no/such/file" end)
     refused("safetensors: '.*/LICENSE': header too large$",
       function() safetensors.load_file(root .. "/LICENSE") end)
-    refused("load_file: filename: expected a path or a reader %(got nil%)$",
+    refused("load_file: filename must be a path or a reader %(got nil%)$",
       function() safetensors.load_file() end)
   end)
 end)
@@ -151,9 +151,9 @@ describe("an open file", function()
     local f = safetensors.safe_open(saved())
     refused("safe_open: the file has no tensor 'x'$", function() f:get_tensor "x" end)
     refused(".*index 3 is out of range %[1, 2%]", function() return f:get_slice("a")[3] end)
-    refused("get_slice: index: expected positions and ranges %(got Tensor",
+    refused("get_slice: index must be positions and ranges %(got Tensor",
       function() return f:get_slice("a")[lucerna.tensor {true, false}] end)
-    refused("get_slice: index: expected positions and ranges",
+    refused("get_slice: index must be positions and ranges",
       function() return f:get_slice("a")[{{}, lucerna.tensor {1}}] end)
     refused("safe_open: device must be 'cpu' in this build %(got 'cuda'%)$",
       function() safetensors.safe_open(saved(), {device = "cuda"}) end)
@@ -248,7 +248,7 @@ describe("safetensors without files", function()
     local given = {}
     local _, err = pcall(safetensors.save_file, w, function() error(given) end)
     assert.equal(given, err)
-    refused("load: data: expected a string", function() safetensors.load() end)
+    refused("load: data must be a string", function() safetensors.load() end)
     refused("load_file: the reader gave a number", function()
       safetensors.load_file(function() return 5 end)
     end)
@@ -286,8 +286,9 @@ describe("a model's file", function()
     local missing, unexpected = safetensors.load_model(l, path, {strict = false})
     assert.equal(2, #missing)
     assert.equal(3, #unexpected)
-    refused("load_model: model: expected a module", function() safetensors.load_model({}, path) end)
-    refused("save_model: model: expected a module", function() safetensors.save_model({}, path) end)
+    for _, name in ipairs {"load_model", "save_model"} do
+      refused(name .. ": model must be an nn.Module", function() safetensors[name]({}, path) end)
+    end
   end)
 end)
 
@@ -311,7 +312,7 @@ describe("a model in several files", function()
     assert.same({0, 1, 2}, safetensors.load_file(path, {mmap = true}).b:tolist())
     assert.equal(path, safetensors.save_sharded(tensors, folder, "0.1kB"))
     for _, size in ipairs {"5 GB", "x", 0, -1, "GB", "1TB", true, {}} do
-      refused("save_sharded: max_shard_size: expected a number of bytes or a text as '5GB'",
+      refused("save_sharded: max_shard_size must be a number of bytes or a text as '5GB'",
         function() safetensors.save_sharded(tensors, folder, {max_shard_size = size}) end)
     end
     path = safetensors.save_sharded(tensors, folder, {max_shard_size = "1MiB"})

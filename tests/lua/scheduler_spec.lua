@@ -549,7 +549,7 @@ describe("a scheduler", function()
   local s = lr_scheduler
   local o = optimizer()
   local refusals = {
-    {"what is no optimizer", function() s.StepLR({}, 3) end, "StepLR: optimizer: expected an Opt"},
+    {"what is no optimizer", function() s.StepLR({}, 3) end, "StepLR: optimizer must be an Opt"},
     {"unknown arguments", function() s.StepLR(o, {step_siz = 3}) end, "step_size"},
     {"a last epoch that is no number", function() s.StepLR(o, 3, {last_epoch = "x"}) end,
       "StepLR: last_epoch must be a number %(got string%)"},

@@ -28,7 +28,7 @@ describe("nn.utils.clip_grad", function()
       message(utils.clip_grad_value_, {}))
     assert.matches("get_total_norm: norm_type must be a number %(got boolean%)",
       message(utils.get_total_norm, {}, lucerna.tensor(true)))
-    assert.matches("get_total_norm: tensors: expected tensors %(entry 1 is a number%)",
+    assert.matches("get_total_norm: tensors must hold tensors %(entry 1 is a number%)",
       message(utils.get_total_norm, { 3 }))
     assert.matches("total_norm must be a Tensor", message(utils.clip_grads_with_norm_, {}, 1))
     assert.matches("norm_type must be a number", message(utils.clip_grad_norm_, {}, 1, "fro"))
@@ -601,7 +601,7 @@ describe("functional_call", function()
       .. "but got number", message(call, m, 3, w))
     assert.matches("Expected all elements of parameter_and_buffer_dicts to be dictionaries",
       message(call, m, { 3 }, w))
-    assert.matches("weight: expected a Tensor %(got number%)", message(call, m, { weight = 3 }, w))
+    assert.matches("weight must be a Tensor %(got number%)", message(call, m, { weight = 3 }, w))
     assert.matches("module must be an nn.Module", message(call, 3, {}, w))
     assert.matches("Linear has no attribute `a`", message(call, m, { ["a.weight"] = w }, w))
   end)

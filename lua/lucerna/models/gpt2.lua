@@ -5,6 +5,7 @@ local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local fail = require("lucerna.core")._fail
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local sizes = require "lucerna.models.sizes"
 
 local init, F = nn.init, nn.functional
@@ -198,15 +199,13 @@ local GENERATE = {"ids", "max_new_tokens", "temperature", "top_k", "generator"}
 function GPT2:generate(...)
   local ids, count, temperature, top_k, generator = arguments("generate", GENERATE, ...)
   if not lucerna.is_tensor(ids) or ids:dim() < 1 or ids:size(-1) < 1 then
-    fail("generate: ids: expected a tensor of at least one token")
+    fail("generate: ids must be a tensor of at least one token")
   end
   temperature = temperature or 1
   if type(temperature) ~= "number" or temperature < 0 then
     fail("generate: temperature must not be negative (got %s)", temperature)
   end
-  if top_k ~= nil and (math.type(top_k) ~= "integer" or top_k < 1) then
-    fail("generate: top_k must be a positive integer (got %s)", top_k)
-  end
+  check.positive("generate", "top_k", top_k)
   return lucerna.no_grad(extend, self, ids, count or 20, temperature, top_k, generator)
 end
 

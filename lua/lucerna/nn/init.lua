@@ -10,19 +10,13 @@ local shape_text = require "lucerna.shape_text"
 
 local init = {}
 
-local function check_tensor(who, t)
-  if not lucerna.is_tensor(t) then
-    fail("%s: tensor: expected a Tensor (got %s)", who, type(t))
-  end
-end
-
 local numbers = {a = true, b = true, mean = true, std = true, gain = true}
 
 -- Defines init[name](tensor, …): names are its parameters after the tensor; fill works unrecorded.
 local function define(name, names, fill)
   local all = {"tensor", table.unpack(names)}
   local function run(t, ...)
-    check_tensor(name, t)
+    check.tensor(name, "tensor", t)
     for k, parameter in ipairs(names) do
       if numbers[parameter] then check.option(name, parameter, (select(k, ...)), "number") end
     end

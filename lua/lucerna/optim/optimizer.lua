@@ -146,7 +146,7 @@ local function check_named(who, list, names)
   for k, p in ipairs(list) do
     if not is_tensor(p) then
       local kind = type(p)
-      fail("%s: params: expected tensors (entry %d is a %s%s)", who, k, kind, HINTS[kind] or "")
+      fail("%s: params must hold tensors (entry %d is a %s%s)", who, k, kind, HINTS[kind] or "")
     end
     if named and not names[k] then
       fail("%s: all optimizer params should be with/without names. Some param names are missing "
@@ -161,7 +161,7 @@ local function collect(who, params)
   local is_array = type(params) == "table" and getmetatable(params) == nil
   local key = is_array and check.stray(params)
   if key then
-    fail("%s: params: expected tensors (got a key '%s'; options go in a table of their own)", who,
+    fail("%s: params must hold tensors (got a key '%s'; options go in a table of their own)", who,
       key)
   end
   local plain = is_array and core._optimizer_params(params)
@@ -181,7 +181,7 @@ local function collect(who, params)
       local pair = type(p) == "table" and getmetatable(p) == nil and p[1] ~= nil
       if pair then add(p[1], p[2]) else add(p) end
     end
-    if n < #params then fail("%s: params: expected tensors (entry %d is a nil)", who, n + 1) end
+    if n < #params then fail("%s: params must hold tensors (entry %d is a nil)", who, n + 1) end
   elseif not is_iterable(params) then
     refuse_params(who, core.nn.is_module(params) and params:_get_name() or type(params))
   else
@@ -230,7 +230,7 @@ function Optimizer:_check_options() end
 -- defaults: the options of groups that do not give their own.
 function Optimizer:__init(params, defaults, names)
   if type(defaults) ~= "table" then
-    fail("%s: defaults: expected a table of options (got %s)", self.__name, type(defaults))
+    fail("%s: defaults must be a table of options (got %s)", self.__name, type(defaults))
   end
   if not self._core then self:_check_options(defaults) end -- the core has made its own
   self.param_groups, self.defaults = {nil}, defaults

@@ -37,7 +37,7 @@ end
 
 function scheduler.check_optimizer(who, optimizer)
   if not optim.is_optimizer(optimizer) then
-    fail("%s: optimizer: expected an Optimizer (got %s)", who, core.nn.kind_name(optimizer))
+    fail("%s: optimizer must be an Optimizer (got %s)", who, core.nn.kind_name(optimizer))
   end
 end
 

@@ -27,7 +27,7 @@ function check.tensors(who, name, value)
   end
   for k, item in ipairs(list) do
     if not lucerna.is_tensor(item) then
-      check.fail("%s: %s: expected tensors (entry %d is a %s)", who, name, k, type(item))
+      check.fail("%s: %s must hold tensors (entry %d is a %s)", who, name, k, type(item))
     end
   end
   return list

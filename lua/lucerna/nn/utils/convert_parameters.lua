@@ -20,9 +20,7 @@ end
 function convert.vector_to_parameters(...)
   local who = "vector_to_parameters"
   local vec, parameters = arguments(who, { "vec", "parameters" }, ...)
-  if not lucerna.is_tensor(vec) then
-    check.fail("%s: vec: expected a Tensor, but got: %s", who, type(vec))
-  end
+  check.tensor(who, "vec", vec)
   local list, total = check.tensors(who, "parameters", parameters), 0
   for _, p in ipairs(list) do total = total + p:numel() end
   if vec:dim() ~= 1 or total > vec:numel() then

@@ -32,7 +32,7 @@ local function add(names, values, map)
         .. "ambiguous", WHO, name)
     end
     if not lucerna.is_tensor(tensor) and tensor ~= lucerna.none then
-      check.fail("%s: %s: expected a Tensor (got %s)", WHO, name, check.type_name(tensor))
+      check.fail("%s: %s must be a Tensor (got %s)", WHO, name, check.type_name(tensor))
     end
     values[name], own[#own + 1] = tensor, name
   end
