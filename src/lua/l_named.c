@@ -72,7 +72,7 @@ static int arguments(lua_State *L) {
   int n = lua_gettop(L) - NAMES, most = (int)lua_rawlen(L, NAMES);
   bool named = n > 0 && is_keywords(L, NAMES + n);
   if (n - named > most)
-    return luc_l_error(L, "%s: expected at most %d arguments (got %d)", lua_tostring(L, WHO), most,
+    return luc_l_error(L, "%s: takes at most %d arguments (got %d)", lua_tostring(L, WHO), most,
                        n - named);
   luc_l_checkstack(L, most + 8);
   if (named) {

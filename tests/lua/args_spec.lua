@@ -339,8 +339,8 @@ describe("arguments of functions written in Lua", function()
   end)
 
   it("are refused with the function's name and the closest one", function()
-    parity.refused(": f: expected at most 3 arguments %(got 4%)$", values, 1, 2, 3, 4)
-    parity.refused(": f: expected at most 0 arguments %(got 1%)$", arguments, "f", {}, 1)
+    parity.refused(": f: takes at most 3 arguments %(got 4%)$", values, 1, 2, 3, 4)
+    parity.refused(": f: takes at most 0 arguments %(got 1%)$", arguments, "f", {}, 1)
     parity.refused(": f: unknown argument 'strid' %(did you mean 'stride'%?%)$", values,
       { strid = 1 })
     parity.refused(": f: unknown argument 'colour'$", values, 1, { colour = 1 })

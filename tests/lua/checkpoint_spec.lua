@@ -299,7 +299,7 @@ describe("load", function()
   it("has no other arguments", function()
     assert.matches("save: unknown argument 'pickle_protocol'",
       message(lucerna.save, {1}, files.temporary(), {pickle_protocol = 4}))
-    assert.matches("save: expected at most 2 arguments %(got 3%)",
+    assert.matches("save: takes at most 2 arguments %(got 3%)",
       message(lucerna.save, {1}, files.temporary(), 4))
   end)
 

@@ -295,12 +295,12 @@ end)
 
 describe("ModuleList", function()
   it("refuses what would be left out", function()
-    assert.matches("ModuleList: expected at most 1 arguments %(got 2%)",
+    assert.matches("ModuleList: takes at most 1 arguments %(got 2%)",
       message_of(nn.ModuleList, nn.ReLU(), nn.ReLU()))
     assert.matches("unknown argument 'a'", message_of(nn.ModuleList, {a = nn.ReLU()}))
     assert.matches("should be called with an iterable, but got table",
       message_of(nn.ModuleList().extend, nn.ModuleList(), {a = nn.ReLU()}))
-    assert.matches("expected at most 1 argument %(got 2%)",
+    assert.matches("takes at most 1 arguments %(got 2%)",
       message_of(nn.ModuleDict, {}, nn.ReLU()))
     assert.are.equal(1, #nn.ModuleList {modules = {nn.ReLU()}})
   end)

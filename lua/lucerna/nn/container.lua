@@ -55,7 +55,7 @@ end
 --- The argument of a constructor that takes one, which may be a table with names.
 function container.one(self, ...)
   if select("#", ...) > 1 then
-    fail("%s: expected at most 1 argument (got %d)", who(self), select("#", ...))
+    fail("%s: takes at most 1 arguments (got %d)", who(self), select("#", ...))
   end
   return (...)
 end

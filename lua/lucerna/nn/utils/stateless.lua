@@ -156,7 +156,7 @@ local OPTIONS = { args = true, kwargs = true, tie_weights = true, strict = true 
 local function read_arguments(...)
   local given = table.pack(...)
   local set = options.take(given, OPTIONS)
-  if given.n > 2 then check.fail("%s: expected at most 4 arguments (got %d)", WHO, given.n + 2) end
+  if given.n > 2 then check.fail("%s: takes at most 4 arguments (got %d)", WHO, given.n + 2) end
   local args, kwargs = given[1], given[2]
   if given.n < 1 then args = set.args end
   if given.n < 2 then kwargs = set.kwargs end
