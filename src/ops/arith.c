@@ -46,11 +46,14 @@ static luc_status scaled(luc_context *ctx, luc_backward *b, int p, const luc_val
   return luc__binary_scalar(ctx, LUC_OP_mul, g, sign * luc_as_double(factor), &b->gin[p]);
 }
 
-luc_status luc__grad_add(luc_context *ctx, luc_backward *b) {
+static luc_status grad_sum(luc_context *ctx, luc_backward *b, double sign) {
   luc_value one = luc_v_int(1);
   LUC_TRY(scaled(ctx, b, 0, &one, 1));
-  return scaled(ctx, b, 1, &b->args[2], 1);
+  return scaled(ctx, b, 1, &b->args[2], sign);
 }
+
+LUC_GRAD_BY(add, grad_sum, 1)
+LUC_GRAD_BY(sub, grad_sum, -1)
 
 luc_status luc__run_sub(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, !is_bool(&args[0]) || !is_bool(&args[1]), LUC_ERR_TYPE,
@@ -69,12 +72,6 @@ luc_status luc__run_sub(luc_context *ctx, luc_value *args, luc_value *out) {
     alpha.as.i = (int64_t)(0 - (uint64_t)alpha.as.i);
   const luc_ew_params params = luc__ew_param(alpha);
   return luc__pointwise(ctx, LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
-}
-
-luc_status luc__grad_sub(luc_context *ctx, luc_backward *b) {
-  luc_value one = luc_v_int(1);
-  LUC_TRY(scaled(ctx, b, 0, &one, 1));
-  return scaled(ctx, b, 1, &b->args[2], -1);
 }
 
 luc_status luc__run_rsub(luc_context *ctx, luc_value *args, luc_value *out) {

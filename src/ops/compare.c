@@ -225,15 +225,13 @@ LUC_RUN_BY(fmax, run_fextreme, LUC_EW_fmax, LUC_EW_maximum)
 LUC_RUN_BY(fmin, run_fextreme, LUC_EW_fmin, LUC_EW_minimum)
 
 /* max(a, b) is maximum(a, b), recorded as that. */
-luc_status luc__run_max_other(luc_context *ctx, luc_value *args, luc_value *out) {
+static luc_status run_other(luc_context *ctx, luc_opid op, luc_value *args, luc_value *out) {
   luc_value both[LUC_MAX_PARAMS] = {args[0], args[1]};
-  return luc_call(ctx, LUC_OP_maximum, both, 2, out);
+  return luc_call(ctx, op, both, 2, out);
 }
 
-luc_status luc__run_min_other(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_value both[LUC_MAX_PARAMS] = {args[0], args[1]};
-  return luc_call(ctx, LUC_OP_minimum, both, 2, out);
-}
+LUC_RUN_BY(max_other, run_other, LUC_OP_maximum)
+LUC_RUN_BY(min_other, run_other, LUC_OP_minimum)
 
 /* All of g to the larger (smaller) side; equal values share it, beside a NaN both have it. */
 static luc_status grad_extreme(luc_context *ctx, luc_backward *b, luc_opid loses) {

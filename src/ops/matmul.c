@@ -590,15 +590,14 @@ static luc_status add_product(luc_context *ctx, luc_value *args, luc_value *out)
   return multiply(ctx, a, b, input, beta, alpha, out);
 }
 
-luc_status luc__run_addmm(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(check_ranks(ctx, args[1].as.tensor, 2, args[2].as.tensor, 2));
+/* A matrix and another, or a vector. */
+static luc_status add_of_rank(luc_context *ctx, int rank, luc_value *args, luc_value *out) {
+  LUC_TRY(check_ranks(ctx, args[1].as.tensor, 2, args[2].as.tensor, rank));
   return add_product(ctx, args, out);
 }
 
-luc_status luc__run_addmv(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(check_ranks(ctx, args[1].as.tensor, 2, args[2].as.tensor, 1));
-  return add_product(ctx, args, out);
-}
+LUC_RUN_BY(addmm, add_of_rank, 2)
+LUC_RUN_BY(addmv, add_of_rank, 1)
 
 luc_status luc__run_baddbmm(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_bmm(ctx, args[1].as.tensor, args[2].as.tensor));

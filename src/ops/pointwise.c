@@ -113,7 +113,9 @@ luc_status luc__run_round(luc_context *ctx, luc_value *args, luc_value *out) {
   return run_rounding(ctx, op, args, &params, out);
 }
 
-static luc_status polygamma(luc_context *ctx, int64_t n, const luc_value *x, luc_value *out) {
+/* (n, x) or (x, n): n is argument `at`. */
+static luc_status polygamma(luc_context *ctx, int at, const luc_value *args, luc_value *out) {
+  const int64_t n = args[at].as.i;
   const long double factorial = n % 2 ? tgammal(n + 1.0L) : -tgammal(n + 1.0L);
   luc_ew_params params = {{(double)n, (double)factorial}, {0}};
   if (isfinite(params.f[1])) params.f[2] = (double)(factorial - params.f[1]);
@@ -122,16 +124,11 @@ static luc_status polygamma(luc_context *ctx, int64_t n, const luc_value *x, luc
   LUC_CHECK(ctx, n < INT32_MAX, LUC_ERR_VALUE, "polygamma: n is too large (got %lld)",
             (long long)n);
   luc_ew op = n == 0 ? LUC_EW_digamma : n == 1 ? LUC_EW_trigamma : LUC_EW_polygamma;
-  return luc__pointwise(ctx, op, LUC_RULE_FLOAT, x, &params, out);
+  return luc__pointwise(ctx, op, LUC_RULE_FLOAT, &args[1 - at], &params, out);
 }
 
-luc_status luc__run_polygamma(luc_context *ctx, luc_value *args, luc_value *out) {
-  return polygamma(ctx, args[0].as.i, &args[1], out);
-}
-
-luc_status luc__run_polygamma_of(luc_context *ctx, luc_value *args, luc_value *out) {
-  return polygamma(ctx, args[1].as.i, &args[0], out);
-}
+LUC_RUN_BY(polygamma, polygamma, 0)
+LUC_RUN_BY(polygamma_of, polygamma, 1)
 
 luc_status luc__run_logit(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params params = {{luc_is_none(&args[1]) ? -1 : luc_as_double(&args[1])}, {0}};

@@ -293,20 +293,16 @@ luc_status luc__run_bernoulli_(luc_context *ctx, luc_value *args, luc_value *out
   return bernoulli_into(ctx, args[0].as.tensor, &args[1], &args[2]);
 }
 
-static luc_status bernoulli(luc_context *ctx, luc_tensor *like, const luc_value *p,
-                            const luc_value *generator, luc_value *out) {
-  luc_tensor *r;
+/* Like the first argument; the probabilities are argument p, the generator is the next. */
+static luc_status bernoulli(luc_context *ctx, int p, luc_value *args, luc_value *out) {
+  luc_tensor *like = args[0].as.tensor, *r;
   LUC_TRY(luc__scratch_like(ctx, like, like->dtype, &r));
-  LUC_TRY(bernoulli_into(ctx, r, p, generator));
+  LUC_TRY(bernoulli_into(ctx, r, &args[p], &args[p + 1]));
   return luc__result(ctx, out, r->dtype, r);
 }
 
-luc_status luc__run_bernoulli(luc_context *ctx, luc_value *args, luc_value *out) {
-  return bernoulli(ctx, args[0].as.tensor, &args[0], &args[1], out);
-}
-luc_status luc__run_bernoulli_p(luc_context *ctx, luc_value *args, luc_value *out) {
-  return bernoulli(ctx, args[0].as.tensor, &args[1], &args[2], out);
-}
+LUC_RUN_BY(bernoulli, bernoulli, 0)
+LUC_RUN_BY(bernoulli_p, bernoulli, 1)
 
 /* ---- normal with means and deviations ---- */
 

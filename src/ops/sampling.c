@@ -80,21 +80,18 @@ static luc_status make_window(luc_context *ctx, const luc_value *args, const luc
   return luc__factory_sequence(ctx, dtype, n, false, n == 1 ? one : values, &w, opts, out);
 }
 
-luc_status luc__run_hann_window(luc_context *ctx, luc_value *args, luc_value *out) {
-  return make_window(ctx, args, args + 2, cosines, (double[]){0.5, 0.5, 0}, out);
+static luc_status fixed_window(luc_context *ctx, luc_sequence_fn values, const double *p,
+                               luc_value *args, luc_value *out) {
+  return make_window(ctx, args, args + 2, values, p, out);
 }
+
+LUC_RUN_BY(hann_window, fixed_window, cosines, (const double[]){0.5, 0.5, 0})
+LUC_RUN_BY(blackman_window, fixed_window, cosines, (const double[]){0.42, 0.5, 0.08})
+LUC_RUN_BY(bartlett_window, fixed_window, tent, (const double[]){0, 0, 0})
 
 luc_status luc__run_hamming_window(luc_context *ctx, luc_value *args, luc_value *out) {
   double p[3] = {luc_as_double(&args[2]), luc_as_double(&args[3]), 0};
   return make_window(ctx, args, args + 4, cosines, p, out);
-}
-
-luc_status luc__run_blackman_window(luc_context *ctx, luc_value *args, luc_value *out) {
-  return make_window(ctx, args, args + 2, cosines, (double[]){0.42, 0.5, 0.08}, out);
-}
-
-luc_status luc__run_bartlett_window(luc_context *ctx, luc_value *args, luc_value *out) {
-  return make_window(ctx, args, args + 2, tent, (double[3]){0}, out);
 }
 
 luc_status luc__run_kaiser_window(luc_context *ctx, luc_value *args, luc_value *out) {

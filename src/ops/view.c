@@ -13,7 +13,7 @@ static luc_status view_of(luc_context *ctx, luc_tensor *t, int ndim, const int64
 
 /* ---- other sizes ---- */
 
-static luc_status view_as(luc_context *ctx, luc_tensor *t, int n, const int64_t *given,
+static luc_status view_to(luc_context *ctx, luc_tensor *t, int n, const int64_t *given,
                           luc_value *out) {
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   LUC_TRY(luc__infer_sizes(ctx, n, given, t->numel, sizes));
@@ -32,9 +32,22 @@ static luc_status reshape_to(luc_context *ctx, luc_tensor *t, int n, const int64
   return luc__give(ctx, status, out, r);
 }
 
-luc_status luc__run_view(luc_context *ctx, luc_value *args, luc_value *out) {
-  return view_as(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
+typedef luc_status (*sizes_fn)(luc_context *ctx, luc_tensor *t, int n, const int64_t *sizes,
+                               luc_value *out);
+
+/* With the sizes given, or those of another tensor. */
+static luc_status of_sizes(luc_context *ctx, sizes_fn fn, luc_value *args, luc_value *out) {
+  return fn(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
 }
+static luc_status of_other(luc_context *ctx, sizes_fn fn, luc_value *args, luc_value *out) {
+  const luc_tensor *other = args[1].as.tensor;
+  return fn(ctx, args[0].as.tensor, other->ndim, other->sizes, out);
+}
+
+LUC_RUN_BY(view, of_sizes, view_to)
+LUC_RUN_BY(view_as, of_other, view_to)
+LUC_RUN_BY(reshape, of_sizes, reshape_to)
+LUC_RUN_BY(reshape_as, of_other, reshape_to)
 
 /* The same bytes as elements of another dtype: of smaller ones the last dimension has more. */
 luc_status luc__run_view_dtype(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -70,17 +83,7 @@ luc_status luc__run_view_dtype(luc_context *ctx, luc_value *args, luc_value *out
       luc__tensor_view_as(ctx, t, dtype, t->ndim, sizes, strides, t->offset * have / want, &r);
   return luc__give(ctx, status, out, r);
 }
-luc_status luc__run_view_as(luc_context *ctx, luc_value *args, luc_value *out) {
-  const luc_tensor *other = args[1].as.tensor;
-  return view_as(ctx, args[0].as.tensor, other->ndim, other->sizes, out);
-}
-luc_status luc__run_reshape(luc_context *ctx, luc_value *args, luc_value *out) {
-  return reshape_to(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
-}
-luc_status luc__run_reshape_as(luc_context *ctx, luc_value *args, luc_value *out) {
-  const luc_tensor *other = args[1].as.tensor;
-  return reshape_to(ctx, args[0].as.tensor, other->ndim, other->sizes, out);
-}
+
 /* Unlike reshape it copies what has gaps, too. */
 luc_status luc__run_ravel(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = NULL;
@@ -184,13 +187,8 @@ static luc_status expand_to(luc_context *ctx, luc_tensor *t, int n, const int64_
   return luc__give(ctx, status, out, r);
 }
 
-luc_status luc__run_expand(luc_context *ctx, luc_value *args, luc_value *out) {
-  return expand_to(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
-}
-luc_status luc__run_expand_as(luc_context *ctx, luc_value *args, luc_value *out) {
-  const luc_tensor *other = args[1].as.tensor;
-  return expand_to(ctx, args[0].as.tensor, other->ndim, other->sizes, out);
-}
+LUC_RUN_BY(expand, of_sizes, expand_to)
+LUC_RUN_BY(expand_as, of_other, expand_to)
 
 /* ---- dimensions in another order ---- */
 
