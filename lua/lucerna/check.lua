@@ -54,6 +54,14 @@ function check.is_here(device)
   return device == nil or device == "cpu" or device == "cpu:0"
 end
 
+--- check.device(who, name, value): nil, or a device that this build has.
+function check.device(who, name, value)
+  if not check.is_here(value) then
+    core._fail("%s: %s must be 'cpu' in this build (got '%s')", who, name, value)
+  end
+  return value
+end
+
 --- A name among the entries of an array, which would be lost, or nil: lr in {weight, lr = 0.1}.
 function check.stray(list)
   local key = next(list, list[1] ~= nil and #list or nil)

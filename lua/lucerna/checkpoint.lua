@@ -71,9 +71,7 @@ local function check_location(location)
     for _, to in pairs(location) do check_location(to) end
     return
   end
-  if not check.is_here(location) then
-    fail("load: map_location must be 'cpu' in this build (got '%s')", location)
-  end
+  check.device("load", "map_location", location)
 end
 
 -- A set of the names.

@@ -13,12 +13,6 @@ local safetensors = {}
 
 local fail = core._fail
 
-local function check_device(who, device)
-  if not check.is_here(device) then
-    fail("%s: device must be 'cpu' in this build (got '%s')", who, device)
-  end
-end
-
 -- ---- open files ----
 
 local SafeOpen, Slice = {}, {}
@@ -112,7 +106,7 @@ Slice.__len = function(self) return methods.get_shape(self)[1] end
 function safetensors.safe_open(...)
   local filename, _, device, mmap, bytes =
     arguments("safe_open", {"filename", "framework", "device", "mmap", "bytes"}, ...)
-  check_device("safe_open", device)
+  check.device("safe_open", "device", device)
   check.option("safe_open", "mmap", mmap, "boolean")
   local path
   path, bytes = files.source("safe_open", "filename", filename, bytes)
@@ -154,7 +148,7 @@ end
 -- that somebody may shorten meanwhile: the system kills a process that touches pages that are gone.
 function safetensors.load_file(...)
   local filename, device, mmap = arguments("load_file", {"filename", "device", "mmap"}, ...)
-  check_device("load_file", device)
+  check.device("load_file", "device", device)
   check.option("load_file", "mmap", mmap, "boolean")
   local path, bytes = files.source("load_file", "filename", filename)
   if path and path:find("%.json$") then return load_sharded(path, mmap ~= false) end

@@ -295,10 +295,6 @@ local function cast(self, who, dtype)
   end)
 end
 
-local function check_device(who, device)
-  if not check.is_here(device) then fail("%s: device '%s' is not available", who, device) end
-end
-
 local function refuse_to(value)
   local given = type(value) == "string" and "'" .. value .. "'" or type(value)
   fail("to: expected a tensor, a dtype such as 'float32' or the device 'cpu', the only one in this "
@@ -368,7 +364,8 @@ for _, kind in ipairs { "cuda", "xpu", "ipu", "mtia" } do
   --- cuda(device), xpu(device), ipu(device), mtia(device): fail where no such device is available.
   Module[kind] = function(self, ...)
     local device = arguments(kind, { "device" }, ...)
-    check_device(kind, type(device) == "number" and kind .. ":" .. device or device or kind)
+    local wanted = type(device) == "number" and kind .. ":" .. device or device or kind
+    check.device(kind, "device", wanted)
     return cast(self, kind)
   end
 end
@@ -383,7 +380,7 @@ function Module:share_memory() return cast(self, "share_memory") end
 function Module:to_empty(...)
   check_self(self, "to_empty")
   local device, recurse = arguments("to_empty", { "device", "recurse" }, ...)
-  check_device("to_empty", device)
+  check.device("to_empty", "device", device)
   return self:_apply(function(t) return root.empty_like(t) end, recurse ~= false)
 end
 
