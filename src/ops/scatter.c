@@ -27,16 +27,14 @@ static luc_status check_index(luc_context *ctx, const luc_tensor *index, const l
 }
 
 /* Between t at the positions along dim and `dense`, which is contiguous in the sizes of index (step
- * 1), or one element (step 0). before: NULL, or what t is a copy of that is not made yet. */
-static luc_status move(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
-                       const luc_tensor *index, const luc_positions *p, void *dense, int64_t step,
-                       const luc_tensor *before, bool fresh) {
+ * 1), or one element (step 0). */
+static luc_index_job job_along(luc_index_op op, luc_tensor *t, int dim, const luc_tensor *index,
+                               const luc_positions *p, void *dense, int64_t step) {
   luc_index_job job = {.op = op,
                        .dtype = t->dtype,
                        .own = p->n == index->numel,
                        .indexed = t->data,
                        .dense = dense,
-                       .before = before ? before->data : NULL,
                        .bytes = (size_t)t->numel * luc__dtype_size(t->dtype),
                        .positions = *p,
                        .n = index->ndim ? index->sizes[dim] : 1,
@@ -54,7 +52,7 @@ static luc_status move(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim
     }
     step *= index->sizes[d];
   }
-  return luc__index_move(ctx, &job, fresh);
+  return job;
 }
 
 /* Is index one line along dim, expanded? Then it leads to slices, which move as such. */
@@ -98,8 +96,10 @@ luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status = lines_of(ctx, t, dim, index->numel, &from);
   if (status == LUC_OK) {
     status = luc__tensor_empty(ctx, t->dtype, index->ndim, index->sizes, &r);
-    if (status == LUC_OK)
-      status = move(ctx, LUC_INDEX_GET, from, dim, index, &p, r->data, 1, NULL, true);
+    if (status == LUC_OK) {
+      luc_index_job job = job_along(LUC_INDEX_GET, from, dim, index, &p, r->data, 1);
+      status = luc__index_move(ctx, &job, true);
+    }
     luc_tensor_release(ctx, from);
   }
   luc_tensor_release(ctx, values);
@@ -125,14 +125,14 @@ static luc_status source_values(luc_context *ctx, luc_tensor *src, const luc_ten
   return status;
 }
 
-/* What is written: self, in place, or its copy, which the first move makes (*before: self) if it
- * comes to all lines. */
+/* What is written: self, in place, or its copy, which the first move makes of *before, self's data,
+ * if it comes to all lines. */
 static luc_status begin_scatter(luc_context *ctx, luc_tensor *self, int dim,
                                 const luc_tensor *index, luc_value *out, luc_tensor **target,
-                                luc_tensor **before) {
+                                const void **before) {
   bool all = out->kind != LUC_TENSOR && luc__is_contiguous(self) && index->ndim == self->ndim;
   for (int d = 0; all && d < self->ndim; d++) all = d == dim || self->sizes[d] == index->sizes[d];
-  *before = all ? self : NULL;
+  *before = all ? self->data : NULL;
   if (!all) return luc__begin_write(ctx, self, out, target);
   LUC_TRY(luc__tensor_empty_like(ctx, self, self->dtype, target));
   (*target)->from_one = self->from_one;
@@ -143,10 +143,12 @@ static luc_status begin_scatter(luc_context *ctx, luc_tensor *self, int dim,
 /* src NULL: `value` everywhere; with both, `value` is put before src comes. */
 static luc_status scatter(luc_context *ctx, luc_index_op op, luc_value *args, luc_tensor *src,
                           void *value, luc_value *out) {
-  luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target, *before;
+  luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target;
   luc_tensor *at = NULL, *values = NULL;
+  const void *before;
   const bool fresh = out->kind != LUC_TENSOR;
   luc_positions p;
+  luc_index_job job;
   int dim;
   luc_status status = LUC_OK;
   LUC_GO(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
@@ -155,11 +157,14 @@ static luc_status scatter(luc_context *ctx, luc_index_op op, luc_value *args, lu
   LUC_GO(positions_along(ctx, self, dim, index, fresh ? NULL : self, &p, &at));
   LUC_GO(begin_scatter(ctx, self, dim, index, out, &target, &before));
   if (src && value) {
-    LUC_GO(move(ctx, LUC_INDEX_PUT, target, dim, index, &p, value, 0, before, fresh));
+    job = job_along(LUC_INDEX_PUT, target, dim, index, &p, value, 0);
+    job.before = before;
+    LUC_GO(luc__index_move(ctx, &job, fresh));
     before = NULL;
   }
-  LUC_GO(move(ctx, op, target, dim, index, &p, src ? values->data : value, src ? 1 : 0, before,
-              fresh));
+  job = job_along(op, target, dim, index, &p, src ? values->data : value, src ? 1 : 0);
+  job.before = before;
+  LUC_GO(luc__index_move(ctx, &job, fresh));
 done:
   LUC_RELEASE(ctx, at, values);
   return status;
