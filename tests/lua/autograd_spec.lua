@@ -390,6 +390,9 @@ describe("a leaf", function()
     x.data = lucerna.tensor({ 7, 8 }, { dtype = lucerna.float64 })
     assert.same({ 7.0, 8.0 }, x:tolist())
     assert.is_true(x.is_leaf)
+    parity.refused("requires_grad must be a boolean (got number)", function()
+      x.requires_grad = 1
+    end)
   end)
 end)
 

@@ -31,6 +31,10 @@ describe("nn.utils.clip_grad", function()
     assert.matches("get_total_norm: tensors must hold tensors %(entry 1 is a number%)",
       message(utils.get_total_norm, { 3 }))
     assert.matches("total_norm must be a Tensor", message(utils.clip_grads_with_norm_, {}, 1))
+    assert.matches("vector_to_parameters: vec must be a Tensor %(got number%)",
+      message(utils.vector_to_parameters, 1, {}))
+    assert.matches("functional_call: takes at most 4 arguments %(got 5%)",
+      message(utils.stateless.functional_call, lucerna.nn.Linear(1, 1), {}, {}, {}, 5))
     assert.matches("norm_type must be a number", message(utils.clip_grad_norm_, {}, 1, "fro"))
     assert.matches("did you mean 'max_norm'", message(utils.clip_grad_norm_, {}, { max_nor = 1 }))
   end)
