@@ -90,6 +90,9 @@ luc_status luc_module_reset_parameters(luc_context *ctx, luc_module *m) {
   const luc_tensor *t = first_tensor(m);
   luc_module *fresh;
   if (t == NULL || m->config == NULL || luc_module_has_uninitialized(m)) return LUC_OK;
+  const luc_class_def *def = luc__config_class(m->cls->core)->def;
+  if (def->build == luc__rnn_build || def->build == luc__rnn_cell_build)
+    return luc__rnn_reset(ctx, m);
   LUC_TRY(luc__module_like(ctx, m, NULL, luc_tensor_dtype(t), &fresh));
   luc_status status = copy_values(ctx, m, fresh, true);
   if (status == LUC_OK) status = copy_values(ctx, m, fresh, false);

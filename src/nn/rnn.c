@@ -171,12 +171,27 @@ static luc_status add_layer(luc_context *ctx, luc_module *m, const spec *s, int6
                     s->hidden);
 }
 
-/* reset_parameters: U(±1/sqrt(hidden_size)), in the order of registration. */
+/* The first values, of a new module's own parameters. */
 static luc_status reset(luc_context *ctx, luc_module *m, int64_t hidden) {
   luc_map_entry *e;
   for (uint32_t at = 0; (e = luc__map_next(&m->slots[LUC_SLOT_PARAMETER], &at)) != NULL;)
     if (e->value != NULL) LUC_TRY(luc__reset_uniform(ctx, e->value, 1 / sqrt((double)hidden)));
   return LUC_OK;
+}
+
+luc_status luc__rnn_reset(luc_context *ctx, luc_module *m) {
+  double bound = 1 / sqrt((double)whole(m, "hidden_size", 1));
+  luc_members list;
+  LUC_TRY(luc_module_members(ctx, m, LUC_MEMBERS_PARAMETERS, NULL, LUC_MEMBERS_UNNAMED, &list));
+  luc_status status = LUC_OK;
+  for (size_t i = 0; status == LUC_OK && i < list.n; i++)
+    if (!luc__dtype_is_float(luc_tensor_dtype(list.items[i].tensor)))
+      status = luc__fail(ctx, LUC_ERR_TYPE, "reset_parameters: a parameter of %s is %s",
+                         m->cls->name, luc__dtype_name(luc_tensor_dtype(list.items[i].tensor)));
+  for (size_t i = 0; status == LUC_OK && i < list.n; i++)
+    status = luc__reset_uniform(ctx, list.items[i].tensor, bound);
+  luc_members_free(ctx, &list);
+  return status;
 }
 
 /* Is there memory for all weights? Found out before the first is filled, however many layers. */

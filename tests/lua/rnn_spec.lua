@@ -245,6 +245,29 @@ describe("recurrent layers", function()
     assert.equal("GRU(1, 2, num_layers=2, dropout=1.0)", tostring(nn.GRU(1, 2, 2, {dropout = 1})))
   end)
 
+  it("begin anew with all their parameters, also those that others added", function()
+    local Mine = nn.class("Mine", nn.RNN)
+    function Mine:__init(...)
+      nn.RNN.__init(self, ...)
+      self.first = nn.Parameter(lucerna.ones(1, 4))
+    end
+    local utils = nn.utils
+    for _, m in ipairs {utils.weight_norm(nn.GRU(2, 4), "weight_hh_l0"), Mine(2, 4),
+      utils.parametrizations.weight_norm(nn.LSTMCell(2, 4), "weight_ih")} do
+      lucerna.manual_seed(5)
+      m:reset_parameters()
+      lucerna.manual_seed(5)
+      for name, p in m:named_parameters() do
+        assert.is_true(lucerna.equal(p, lucerna.empty_like(p):uniform_(-0.5, 0.5)), name)
+      end
+    end
+    local odd = nn.GRU(2, 4)
+    odd.ids = nn.Parameter(lucerna.ones(1):to(lucerna.int64), false)
+    local before = odd.weight_ih_l0:clone()
+    parity.refused("reset_parameters: a parameter of GRU is int64", odd.reset_parameters, odd)
+    assert.is_true(lucerna.equal(before, odd.weight_ih_l0))
+  end)
+
   it("drop out between layers when training only", function()
     lucerna.manual_seed(1)
     local m = nn.RNN(2, 8, {num_layers = 2, dropout = 0.5})
