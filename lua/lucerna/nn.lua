@@ -63,7 +63,7 @@ function setup.extend(class, name)
   for key, method in pairs(EXTENSIONS[name] or {}) do class[key] = method end
   if name:find("^Lazy") then lazy.extend(class) end
   local constructor = core.schemas(class)
-  if constructor and constructor:find("dtype") then -- it has parameters of its own
+  if constructor and constructor:find("dtype") and name ~= "MultiheadAttention" then
     class.reset_parameters = class.reset_parameters or core.reset_parameters
   end
   if constructor and constructor:find("track_running_stats") then

@@ -248,6 +248,16 @@ static void announce(lua_State *L, luc_l_peer *peer) {
   luc_l_leave(L, nn->st, outer, luc__registration_built(nn->st->ctx, peer->m));
 }
 
+/* Does the constructor call reset_parameters? Lazy layers call it once they have shapes, and an
+ * embedding's _weight is taken as it is given. */
+static bool fills_itself(const luc_l_peer *peer, const luc_l_class *c, const luc_l_args *a) {
+  const luc_class *cls = c->cls->core;
+  int given = luc__schema_find(cls->constructor, "_weight");
+  bool has_it = cls->dtype_param >= 0 && cls->def->build != luc__multihead_build;
+  return has_it && luc_l_resets_itself(peer) && !(cls->def->flags & LUC_CF_LAZY) &&
+         (given < 0 || luc_is_none(&a->v[given]));
+}
+
 int luc_l_module_build(lua_State *L) {
   const luc_l_class *c = lua_touserdata(L, lua_upvalueindex(1));
   luc_l_peer *peer = check_own(L, c, "__init");
@@ -255,14 +265,17 @@ int luc_l_module_build(lua_State *L) {
   luc_nn *nn = luc__nn_of(st->ctx);
   luc_l_args a;
   bool any = (c->cls->core->def->flags & LUC_CF_ANY_ARGS) != 0;
+  int n = c->constructor.schema->nparams;
   luc_l_parse(L, st, &c->constructor, 2, any ? 1 : lua_gettop(L), &a);
+  bool own = fills_itself(peer, c, &a);
   lua_State *outer = luc_l_enter(st, L);
   const luc_module *acting = nn->host_acts;
   nn->host_acts = peer->m;
-  luc_status status =
-      luc__module_build(st->ctx, peer->m, c->cls->core, a.v, c->constructor.schema->nparams);
+  nn->skip_parameters = own;
+  luc_status status = luc__module_build(st->ctx, peer->m, c->cls->core, a.v, n);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
-    status = luc__module_build(st->ctx, peer->m, c->cls->core, a.v, c->constructor.schema->nparams);
+    status = luc__module_build(st->ctx, peer->m, c->cls->core, a.v, n);
+  nn->skip_parameters = false;
   nn->host_acts = acting;
   luc_l_leave(L, st, outer, status);
   forget_slots(L, peer, 1);
@@ -270,6 +283,7 @@ int luc_l_module_build(lua_State *L) {
   luc_l_attach_children(L, peer, 1);
   if (peer->m->cls->host) check_shadows(L, peer);
   announce(L, peer);
+  if (own) luc_l_reset(L);
   return 0;
 }
 

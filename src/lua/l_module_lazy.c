@@ -50,13 +50,30 @@ static int has_uninitialized(lua_State *L) {
   return 1;
 }
 
+bool luc_l_resets_itself(const luc_l_peer *peer) {
+  return peer->nn->overrides & luc_l_overrides_of(peer->m) & LUC_L_OWN_RESET_PARAMETERS &&
+         !luc__nn_of(peer->nn->st->ctx)->skip_init;
+}
+
+void luc_l_reset(lua_State *L) {
+  lua_getfield(L, 1, "reset_parameters");
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 0);
+}
+
 /* core.nn._lazy_initialize(m, input): of the lazy layers written in C. */
 static int lazy_initialize(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "initialize_parameters");
   luc_tensor *input = luc_l_checktensor(L, 2, "initialize_parameters", "input");
   luc_l_state *st = peer->nn->st;
+  luc_nn *nn = luc__nn_of(st->ctx);
+  bool own = luc_l_resets_itself(peer) && luc_module_has_uninitialized(peer->m);
   lua_State *outer = luc_l_enter(st, L);
-  luc_l_leave(L, st, outer, luc__lazy_initialize(st->ctx, peer->m, input));
+  nn->skip_parameters = own;
+  luc_status status = luc__lazy_initialize(st->ctx, peer->m, input);
+  nn->skip_parameters = false;
+  luc_l_leave(L, st, outer, status);
+  if (own) luc_l_reset(L);
   return 0;
 }
 

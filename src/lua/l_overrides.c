@@ -18,6 +18,7 @@ static const char *const names[] = {
     "__index",
     "__len",
     "__pairs",
+    "reset_parameters",
     "buffers",
     "children",
     "modules",

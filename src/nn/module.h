@@ -128,6 +128,7 @@ typedef struct luc_nn {
   luc_module *dying;        /* waiting to be destroyed */
   bool destroying;
   bool skip_init;         /* default initializations do nothing: nn.utils.skip_init */
+  bool skip_parameters;   /* those of parameters: the host will fill them */
   luc_hooks *hooks;       /* of every module, or NULL */
   uint32_t backward_kind; /* as in luc_module */
   uint32_t impure;        /* how many of `hooks` are the host's */

@@ -10,7 +10,9 @@
 static luc_status unrecorded(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
   if (luc_tensor_is_uninitialized(args[0].as.tensor))
     return LUC_OK; /* it is initialized once it has a shape */
-  if (luc__nn_of(ctx)->skip_init) return LUC_OK;
+  const luc_nn *nn = luc__nn_of(ctx);
+  bool parameter = args[0].as.tensor->flags & LUC_TF_PARAMETER;
+  if (nn->skip_init || (nn->skip_parameters && parameter)) return LUC_OK;
   bool mode = ctx->grad_mode;
   ctx->grad_mode = false;
   luc_status status = luc_call_inplace(ctx, op, args, nargs);

@@ -180,6 +180,12 @@ describe("reset_parameters", function()
   it("is there for layers with parameters alone, and for their subclasses", function()
     assert.is_nil(nn.ReLU().reset_parameters)
     assert.is_nil(nn.Sequential().reset_parameters)
+    assert.is_nil(nn.MultiheadAttention(2, 1).reset_parameters)
+    for _, parent in ipairs {nn.ReLU, nn.MultiheadAttention, nn.Sequential, nn.Module} do
+      local Own = nn.class("Own", parent)
+      function Own.reset_parameters() error "not called" end
+      assert.is_true(nn.isinstance(parent == nn.MultiheadAttention and Own(2, 1) or Own(), Own))
+    end
     local Mine = nn.class("Mine", nn.Linear)
     local mine = Mine(2, 1)
     lucerna.no_grad(function() mine.weight:fill_(9) end)
@@ -190,6 +196,47 @@ describe("reset_parameters", function()
     local lazy = nn.LazyLinear(2)
     lazy:reset_parameters()
     assert.is_true(lazy:has_uninitialized_params())
+  end)
+
+  it("of a subclass gives the first values, and nothing is drawn before", function()
+    for _, case in ipairs {{nn.Linear, 2, 3}, {nn.Conv1d, 2, 3, 2}, {nn.Bilinear, 2, 3, 2},
+      {nn.GRU, 2, 3}, {nn.LSTMCell, 2, 3}, {nn.Embedding, 2, 3}} do
+      local Mine = nn.class("Mine", case[1])
+      function Mine:reset_parameters()
+        for p in self:parameters() do nn.init.normal_(p, 1, 2) end
+      end
+      lucerna.manual_seed(4)
+      local layer = Mine(table.unpack(case, 2))
+      lucerna.manual_seed(4)
+      for name, p in layer:named_parameters() do
+        assert.is_true(lucerna.equal(p, lucerna.empty_like(p):normal_(1, 2)), name)
+      end
+    end
+  end)
+
+  it("of a subclass leaves buffers and what is given as they are", function()
+    local Norm = nn.class("Norm", nn.BatchNorm1d)
+    function Norm:__init(n) nn.BatchNorm1d.__init(self, n) end
+    function Norm:reset_parameters() lucerna.no_grad(function() self.weight:fill_(5) end) end
+    local norm = Norm(2)
+    assert.same({{0, 0}, {1, 1}, 0, {5, 5}}, {norm.running_mean:tolist(),
+      norm.running_var:tolist(), norm.num_batches_tracked:item(), norm.weight:tolist()})
+    local called = 0
+    local Table, Later = nn.class("Table", nn.Embedding), nn.class("Later", nn.LazyLinear)
+    function Table:reset_parameters() called = called + 1 end
+    local given = Table(2, 1, {_weight = lucerna.tensor {{7.}, {8.}}})
+    assert.same({{7, 8}, 0}, {given.weight:flatten():tolist(), called})
+    function Later:reset_parameters() lucerna.no_grad(function() self.weight:fill_(6) end) end
+    local later = Later(1)
+    later(lucerna.ones(1, 2))
+    assert.same({{6, 6}}, later.weight:tolist())
+    assert.has_error(function()
+      function Later:reset_parameters() error("no", 0) end
+      Later(1)(lucerna.ones(1, 2))
+    end)
+    local plain = nn.LazyLinear(1)
+    plain(lucerna.ones(1, 2))
+    assert.is_true(plain.weight:abs():max():item() <= 0.7072)
   end)
 
   it("is there for AdaptiveLogSoftmaxWithLoss", function()
