@@ -46,7 +46,11 @@ function computed.parameter(who, module, name, label)
     check.fail("The module passed to `%s` can't have uninitialized parameters. Make sure to run "
       .. "the dummy forward before applying %s normalization", label, label:match("^%u%l*"):lower())
   end
-  return check.tensor(who, name, weight)
+  check.tensor(who, name, weight)
+  if label and not core.is_parameter(weight) then
+    check.fail("%s: '%s' is not a parameter of %s", who, name, core.class_name(module))
+  end
+  return weight
 end
 
 --- Registers a tensor as what it is, a parameter or a buffer.
