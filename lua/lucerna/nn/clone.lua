@@ -55,9 +55,19 @@ local function computed(hooks)
   return found
 end
 
+-- Names of the fields that hooks compute anew: those of the graph. A leaf is copied, since it need
+-- not be what the hook would compute now, as long as no forward has run.
+local function recomputed(from, hooks)
+  local names, fields = {}, core._fields(from)
+  for _, hook in ipairs(computed(hooks)) do
+    local value = fields[hook:computes()]
+    names[hook:computes()] = root.is_tensor(value) and not value.is_leaf
+  end
+  return names
+end
+
 local function copy_fields(from, to, hooks, memo)
-  local skip = {}
-  for _, hook in ipairs(computed(hooks)) do skip[hook:computes()] = true end
+  local skip = recomputed(from, hooks)
   for key, value in next, core._fields(from) do
     local named = type(key) == "string"
     local hidden = type(key) == "userdata" or (type(key) == "number" and core.is_module(value))
@@ -80,7 +90,7 @@ end
 local function copy_hooks(to, old, new, memo)
   for i = 1, #old, 2 do core._set_hook(to, new[i + 1], copy(old[i], memo)) end
   for _, hook in ipairs(computed(hooks_of(to))) do
-    if not core._is_slot(to, hook:computes()) then hook:recompute(to) end
+    if to[hook:computes()] == nil then hook:recompute(to) end
   end
 end
 

@@ -1,6 +1,6 @@
 -- Tensors that a hook computes before every forward: weight norm, spectral norm, pruning. The hook
 -- is an object {name = ...} with a method compute(module); what it makes is an ordinary field of
--- the module. clone() leaves such fields out and lets the copied hook fill them (recompute).
+-- the module. clone() lets the copied hook fill such fields (recompute), unless they are leaves.
 
 local core = require("lucerna.core").nn
 local arguments = require "lucerna.arguments"
