@@ -110,14 +110,15 @@ enum {
   LUC_L_OWN_INDEX = 1 << 8,
   LUC_L_OWN_LEN = 1 << 9,
   LUC_L_OWN_PAIRS = 1 << 10,
-  LUC_L_OWN_RESET_PARAMETERS = 1 << 11
+  LUC_L_OWN_RESET_PARAMETERS = 1 << 11,
+  LUC_L_OWN_RESET_MULTIHEAD = 1 << 12
 };
 uint32_t luc_l_overrides_of(const luc_module *m);
-/* Does the module give its parameters their first values by a reset_parameters of its own? Then
- * luc_l_reset calls it, and no default initialization fills them before. */
+/* Does the module give its parameters their first values by a reset_parameters of its own (one of
+ * attention: _reset_parameters)? Then luc_l_reset calls it, for the module at index 1, and no
+ * default initialization fills them before. */
 bool luc_l_resets_itself(const luc_l_peer *peer);
-/* Calls reset_parameters of the module at index 1. */
-void luc_l_reset(lua_State *L);
+void luc_l_reset(lua_State *L, const luc_l_peer *peer);
 /* Does a module below m have its own? */
 bool luc_l_overridden(lua_State *L, luc_l_nn *nn, luc_module *m, uint32_t mask);
 /* m.name = value replaces (on) a method, or gives the class's back. */

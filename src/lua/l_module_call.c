@@ -252,9 +252,9 @@ static void announce(lua_State *L, luc_l_peer *peer) {
  * embedding's _weight is taken as it is given. */
 static bool fills_itself(const luc_l_peer *peer, const luc_l_class *c, const luc_l_args *a) {
   const luc_class *cls = c->cls->core;
+  if (!luc_l_resets_itself(peer)) return false;
   int given = luc__schema_find(cls->constructor, "_weight");
-  bool has_it = cls->dtype_param >= 0 && cls->def->build != luc__multihead_build;
-  return has_it && luc_l_resets_itself(peer) && !(cls->def->flags & LUC_CF_LAZY) &&
+  return cls->dtype_param >= 0 && !(cls->def->flags & LUC_CF_LAZY) &&
          (given < 0 || luc_is_none(&a->v[given]));
 }
 
@@ -283,7 +283,7 @@ int luc_l_module_build(lua_State *L) {
   luc_l_attach_children(L, peer, 1);
   if (peer->m->cls->host) check_shadows(L, peer);
   announce(L, peer);
-  if (own) luc_l_reset(L);
+  if (own) luc_l_reset(L, peer);
   return 0;
 }
 

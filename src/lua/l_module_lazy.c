@@ -50,13 +50,19 @@ static int has_uninitialized(lua_State *L) {
   return 1;
 }
 
-bool luc_l_resets_itself(const luc_l_peer *peer) {
-  return peer->nn->overrides & luc_l_overrides_of(peer->m) & LUC_L_OWN_RESET_PARAMETERS &&
-         !luc__nn_of(peer->nn->st->ctx)->skip_init;
+static bool is_multihead(const luc_l_peer *peer) {
+  return peer->m->cls->core->def->build == luc__multihead_build;
 }
 
-void luc_l_reset(lua_State *L) {
-  lua_getfield(L, 1, "reset_parameters");
+bool luc_l_resets_itself(const luc_l_peer *peer) {
+  enum { BOTH = LUC_L_OWN_RESET_MULTIHEAD | LUC_L_OWN_RESET_PARAMETERS };
+  if (!(peer->nn->overrides & BOTH)) return false;
+  uint32_t own = is_multihead(peer) ? LUC_L_OWN_RESET_MULTIHEAD : LUC_L_OWN_RESET_PARAMETERS;
+  return luc_l_overrides_of(peer->m) & own && !luc__nn_of(peer->nn->st->ctx)->skip_init;
+}
+
+void luc_l_reset(lua_State *L, const luc_l_peer *peer) {
+  lua_getfield(L, 1, is_multihead(peer) ? "_reset_parameters" : "reset_parameters");
   lua_pushvalue(L, 1);
   lua_call(L, 1, 0);
 }
@@ -73,7 +79,7 @@ static int lazy_initialize(lua_State *L) {
   luc_status status = luc__lazy_initialize(st->ctx, peer->m, input);
   nn->skip_parameters = false;
   luc_l_leave(L, st, outer, status);
-  if (own) luc_l_reset(L);
+  if (own) luc_l_reset(L, peer);
   return 0;
 }
 

@@ -19,6 +19,7 @@ static const char *const names[] = {
     "__len",
     "__pairs",
     "reset_parameters",
+    "_reset_parameters",
     "buffers",
     "children",
     "modules",

@@ -214,6 +214,24 @@ describe("reset_parameters", function()
     end
   end)
 
+  it("is called _reset_parameters by MultiheadAttention", function()
+    local Mine = nn.class("Mine", nn.MultiheadAttention)
+    function Mine:_reset_parameters() nn.init.normal_(self.in_proj_weight) end
+    lucerna.manual_seed(4)
+    local mine = Mine(4, 2)
+    lucerna.manual_seed(4)
+    assert.is_true(lucerna.equal(nn.Linear(4, 4).weight, mine.out_proj.weight))
+    assert.is_true(lucerna.equal(lucerna.randn(12, 4), mine.in_proj_weight))
+    function Mine:_reset_parameters() nn.MultiheadAttention._reset_parameters(self) end
+    lucerna.manual_seed(4)
+    mine = Mine(4, 2, {add_bias_kv = true})
+    lucerna.manual_seed(4)
+    local plain = nn.MultiheadAttention(4, 2, {add_bias_kv = true})
+    for name, p in plain:named_parameters() do
+      assert.is_true(lucerna.equal(p, mine:get_parameter(name)), name)
+    end
+  end)
+
   it("of a subclass leaves buffers and what is given as they are", function()
     local Norm = nn.class("Norm", nn.BatchNorm1d)
     function Norm:__init(n) nn.BatchNorm1d.__init(self, n) end
