@@ -32,7 +32,22 @@ local EXTENSIONS = {
   ParameterDict = parameters.ParameterDict,
 }
 
+-- _check_input_dim(input) of the norms; a subclass may have another one.
+local function check_dims(least, most)
+  return function(self, input)
+    check.module("_check_input_dim", "self", self)
+    local dims = check.tensor("_check_input_dim", "input", input):dim()
+    if dims < least or dims > most then
+      local expected = least == most and ("%dD"):format(least) or ("%dD or %dD"):format(least, most)
+      fail("%s: expected %s input (got %dD input)", core.class_name(self), expected, dims)
+    end
+  end
+end
+
 for n = 1, 3 do
+  local batch, instance = check_dims(n == 1 and 2 or n + 2, n + 2), check_dims(n + 1, n + 2)
+  EXTENSIONS["BatchNorm" .. n .. "d"] = { _check_input_dim = batch }
+  EXTENSIONS["InstanceNorm" .. n .. "d"] = { _check_input_dim = instance }
   EXTENSIONS["Conv" .. n .. "d"] = { transposed = false }
   EXTENSIONS["ConvTranspose" .. n .. "d"] = { transposed = true }
   EXTENSIONS["ZeroPad" .. n .. "d"] = { value = 0.0 }

@@ -111,7 +111,8 @@ enum {
   LUC_L_OWN_LEN = 1 << 9,
   LUC_L_OWN_PAIRS = 1 << 10,
   LUC_L_OWN_RESET_PARAMETERS = 1 << 11,
-  LUC_L_OWN_RESET_MULTIHEAD = 1 << 12
+  LUC_L_OWN_RESET_MULTIHEAD = 1 << 12,
+  LUC_L_OWN_CHECK_INPUT_DIM = 1 << 13
 };
 uint32_t luc_l_overrides_of(const luc_module *m);
 /* Does the module give its parameters their first values by a reset_parameters of its own (one of

@@ -375,6 +375,33 @@ static luc_status host_tensor(luc_context *ctx, void *ud, luc_module *m, const c
   return LUC_OK;
 }
 
+/* ---- a norm's own check of its input ---- */
+
+typedef struct check_call {
+  luc_l_nn *nn;
+  luc_module *m;
+  luc_tensor *input;
+} check_call;
+
+static int check_protected(lua_State *L) {
+  check_call *c = lua_touserdata(L, 1);
+  luc_l_pushmodule(L, c->nn, c->m);
+  lua_getfield(L, 2, "_check_input_dim");
+  lua_pushvalue(L, 2);
+  luc_l_pushtensor(L, c->nn->st, c->input);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+static luc_status host_check(luc_context *ctx, void *ud, luc_module *m, luc_tensor *input,
+                             bool *checked) {
+  luc_l_nn *nn = ud;
+  check_call c = {nn, m, input};
+  (void)ctx;
+  *checked = m->peer && nn->overrides & luc_l_overrides_of(m) & LUC_L_OWN_CHECK_INPUT_DIM;
+  return *checked ? luc_l_protect(nn->st, check_protected, &c) : LUC_OK;
+}
+
 /* ---- what Lua code says of a module in texts ---- */
 
 typedef struct describe_call {
@@ -428,6 +455,7 @@ static luc_status host_describe(luc_context *ctx, void *ud, luc_module *m, luc_d
 
 void luc_l_call_host(luc_host *host) {
   host->call = host_call_module;
+  host->check = host_check;
   host->tensor = host_tensor;
   host->describe = host_describe;
 }

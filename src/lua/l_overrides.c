@@ -20,6 +20,7 @@ static const char *const names[] = {
     "__pairs",
     "reset_parameters",
     "_reset_parameters",
+    "_check_input_dim",
     "buffers",
     "children",
     "modules",

@@ -92,6 +92,9 @@ typedef struct luc_host {
                        luc_tensor **out);
   /* A deep copy of a tree that has host objects, as a new reference. */
   luc_status (*clone)(luc_context *ctx, void *ud, luc_module *m, luc_module **out);
+  /* Lets the host's class check an input by a _check_input_dim of its own; *checked is false if it
+   * has none. */
+  luc_status (*check)(luc_context *ctx, void *ud, luc_module *m, luc_tensor *input, bool *checked);
   /* Calls a module that only the host can call. */
   luc_status (*call)(luc_context *ctx, void *ud, luc_module *m, const luc_value *args, int nargs,
                      luc_outputs *out);

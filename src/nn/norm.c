@@ -73,11 +73,21 @@ static luc_status batch_norm(luc_context *ctx, luc_module *m, luc_value *args, l
   return LUC_OK;
 }
 
+/* _check_input_dim of a class of the host's that has its own. */
+static luc_status check_own(luc_context *ctx, luc_module *m, luc_tensor *input, bool *checked) {
+  const luc_host *host = &luc__nn_of(ctx)->host;
+  *checked = false;
+  if (!m->cls->host || host->check == NULL) return LUC_OK;
+  return host->check(ctx, host->ud, m, input, checked);
+}
+
 /* Is input of one of these ranks? */
-static luc_status check_rank(luc_context *ctx, const luc_module *m, const luc_value *args,
-                             int least, int most) {
+static luc_status check_rank(luc_context *ctx, luc_module *m, const luc_value *args, int least,
+                             int most) {
   int ndim = args[0].as.tensor->ndim;
-  if (ndim >= least && ndim <= most) return LUC_OK;
+  bool checked;
+  LUC_TRY(check_own(ctx, m, args[0].as.tensor, &checked));
+  if (checked || (ndim >= least && ndim <= most)) return LUC_OK;
   if (least == most)
     return luc__fail(ctx, LUC_ERR_VALUE, "%s: expected %dD input (got %dD input)", m->cls->name,
                      least, ndim);
@@ -98,10 +108,12 @@ LUC_FORWARD_BY(batch_norm3d, batch_norm_of, 5, 5)
 /* There are no process groups to synchronize with: BatchNorm of any rank. */
 luc_status luc__sync_batch_norm_forward(luc_context *ctx, luc_module *m, luc_value *args,
                                         luc_outputs *out) {
-  const luc_tensor *input = args[0].as.tensor;
-  LUC_CHECK(ctx, input->ndim >= 2, LUC_ERR_VALUE, "%s: expected at least 2D input (got %dD input)",
-            m->cls->name, input->ndim);
-  LUC_CHECK(ctx, input->sizes[1] > 0, LUC_ERR_VALUE,
+  luc_tensor *input = args[0].as.tensor;
+  bool checked;
+  LUC_TRY(check_own(ctx, m, input, &checked));
+  LUC_CHECK(ctx, checked || input->ndim >= 2, LUC_ERR_VALUE,
+            "%s: expected at least 2D input (got %dD input)", m->cls->name, input->ndim);
+  LUC_CHECK(ctx, input->ndim < 2 || input->sizes[1] > 0, LUC_ERR_VALUE,
             "%s: number of input channels should be non-zero", m->cls->name);
   return batch_norm(ctx, m, args, out);
 }
@@ -126,7 +138,9 @@ static luc_status instance_norm(luc_context *ctx, luc_module *m, int k, luc_valu
                                 luc_outputs *out) {
   luc_tensor *input = args[0].as.tensor, *batch = NULL, *y = NULL, *result;
   LUC_TRY(check_rank(ctx, m, args, k + 1, k + 2));
-  bool batched = input->ndim == k + 2;
+  bool batched = input->ndim != k + 1;
+  LUC_CHECK(ctx, input->ndim > batched, LUC_ERR_VALUE,
+            "%s: input has no channels (it has %d dimensions)", m->cls->name, input->ndim);
   int64_t features = m->config[FEATURES].as.i, channels = input->sizes[batched];
   LUC_CHECK(ctx, channels == features || !m->config[AFFINE].as.i, LUC_ERR_VALUE,
             "%s: expected input's size at dim=%d to match num_features (%lld), but got: %lld.",

@@ -271,6 +271,40 @@ describe("reset_parameters", function()
   end)
 end)
 
+describe("_check_input_dim", function()
+  it("of a subclass decides which inputs a norm takes", function()
+    local Any = nn.class("Any", nn.BatchNorm1d)
+    function Any:_check_input_dim(input) self.seen = input:dim() end
+    local any, plain, x = Any(2), nn.BatchNorm2d(2), lucerna.randn(3, 2, 4, 5)
+    local y = plain(x)
+    assert.is_true(lucerna.equal(y, any(x)))
+    assert.equal(4, any.seen)
+    assert.is_true(lucerna.equal(y, nn.Sequential(Any(2), nn.Identity())(x)))
+    assert.is_true(lucerna.equal(plain.running_var, any.running_var))
+    local Strict = nn.class("Strict", nn.InstanceNorm2d)
+    function Strict:_check_input_dim(input)
+      nn.InstanceNorm2d._check_input_dim(self, input)
+      if input:dim() == 3 then error("a batch, please", 0) end
+    end
+    local strict = Strict(2)
+    assert.is_true(lucerna.equal(nn.InstanceNorm2d(2)(x), strict(x)))
+    parity.refused("a batch, please", strict, x[1])
+    parity.refused("Strict: expected 3D or 4D input (got 2D input)", strict, x[{1, 1}])
+  end)
+
+  it("is there for every norm", function()
+    local x = lucerna.ones(1)
+    for name, dims in pairs {BatchNorm1d = "2D or 3D", BatchNorm2d = "4D", BatchNorm3d = "5D",
+      InstanceNorm1d = "2D or 3D", InstanceNorm2d = "3D or 4D", InstanceNorm3d = "4D or 5D"} do
+      local message = ("%s: expected %s input (got 1D input)"):format(name, dims)
+      parity.refused(message, nn[name](1), x)
+      parity.refused(message, nn[name]._check_input_dim, nn[name](1), x)
+      assert.is_nil(nn[name](1):_check_input_dim(lucerna.ones(1, 1, 1, 1, 1)[{
+        table.unpack({1, 1, 1}, 1, 5 - tonumber(dims:match("%d")))}]))
+    end
+  end)
+end)
+
 describe("reset_running_stats", function()
   it("begins the statistics anew, and them alone", function()
     for _, layer in ipairs {nn.BatchNorm1d(2), nn.SyncBatchNorm(2), nn.LazyBatchNorm1d(),
