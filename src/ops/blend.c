@@ -38,13 +38,15 @@ static bool simple_power(const luc_value *exponent, luc_ew *op) {
   return false;
 }
 
-/* Those that complex numbers have by products: 3 and -2. */
+/* Those that complex numbers have by products: 3 and -2; and 0, which is 1 whatever the base. */
 static luc_status complex_power(luc_context *ctx, luc_value *args, luc_dtype dtype,
                                 luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = args[0].as.tensor, *y = luc__f1(&f, LUC_OP_square, x);
-  y = luc_as_double(&args[1]) == 3 ? luc__f2(&f, LUC_OP_mul, y, x)
-                                   : luc__f1(&f, LUC_OP_reciprocal, y);
+  const double exponent = luc_as_double(&args[1]);
+  luc_tensor *x = args[0].as.tensor;
+  luc_tensor *y = luc__f1(&f, exponent == 0 ? LUC_OP_ones_like : LUC_OP_square, x);
+  if (exponent == 3) y = luc__f2(&f, LUC_OP_mul, y, x);
+  if (exponent == -2) y = luc__f1(&f, LUC_OP_reciprocal, y);
   LUC_TRY(luc__f_end(&f, y, &y));
   return luc__deliver(ctx, out, dtype, &y);
 }
@@ -58,9 +60,10 @@ luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew op;
   if (is_float && args[0].kind == LUC_TENSOR && simple_power(&args[1], &op))
     return luc__pointwise_as(ctx, op, dtype, args, NULL, out);
-  if (luc__dtype_is_complex(dtype) && args[0].kind == LUC_TENSOR && args[1].kind != LUC_TENSOR)
-    if (luc_as_double(&args[1]) == 3 || luc_as_double(&args[1]) == -2)
-      return complex_power(ctx, args, dtype, out);
+  if (luc__dtype_is_complex(dtype) && args[0].kind == LUC_TENSOR && args[1].kind != LUC_TENSOR) {
+    double s = luc_as_double(&args[1]);
+    if (s == 3 || s == -2 || s == 0) return complex_power(ctx, args, dtype, out);
+  }
   return luc__pointwise_as(ctx, LUC_EW_pow, dtype, args, NULL, out);
 }
 
@@ -94,30 +97,28 @@ static luc_tensor *complex_by_exponent(luc_formula *f, luc_backward *b) {
               : luc__f_call(f, LUC_OP_scalar_tensor, LUC_ARGS(x, luc_v_dtype(LUC_COMPLEX128)));
   luc_tensor *log = luc__f_to(f, luc__f1(f, LUC_OP_log, base), dtype);
   luc_tensor *slope = luc__f2(f, LUC_OP_mul, y, log);
-  luc_tensor *whole = luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, slope));
   exponent = luc__f_to(f, exponent, dtype);
   luc_tensor *flat = luc__fs(f, LUC_OP_eq, luc__f1(f, LUC_OP_imag, exponent), 0);
   luc_tensor *up = luc__fs(f, LUC_OP_ge, luc__f1(f, LUC_OP_real, exponent), 0);
   luc_tensor *good = luc__f2(f, LUC_OP_logical_and, flat, up);
   luc_tensor *zero = luc__f2(f, LUC_OP_logical_and, luc__fs(f, LUC_OP_eq, base, 0), good);
-  return luc__f_where(f, zero, NULL, whole);
+  return luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, luc__f_where(f, zero, NULL, slope)));
 }
 
-/* g * y * log(x); zero where x is and the exponent is not negative. */
+/* g times y * log(x), which is zero where x is and the exponent is not negative. */
 static luc_tensor *power_by_exponent(luc_formula *f, luc_backward *b) {
   luc_value x = b->args[0], s = b->args[1];
   if (luc__dtype_is_complex(b->results[0]->dtype)) return complex_by_exponent(f, b);
-  luc_tensor *gy = luc__f2(f, LUC_OP_mul, b->gout[0], b->results[0]);
-  if (x.kind != LUC_TENSOR) {
+  luc_tensor *y = b->results[0], *flat = of(f, LUC_OP_ge, s, luc_v_int(0)), *slope;
+  if (x.kind == LUC_TENSOR) {
+    slope = luc__f2(f, LUC_OP_mul, y, luc__f1(f, LUC_OP_log, x.as.tensor));
+    flat = luc__f2(f, LUC_OP_logical_and, of(f, LUC_OP_eq, x, luc_v_int(0)), flat);
+  } else {
     double base = luc_as_double(&x);
-    if (base != 0) return luc__fs(f, LUC_OP_mul, gy, log(base));
-    luc_tensor *minus = luc__fs(f, LUC_OP_mul, gy, -INFINITY);
-    return luc__f_where(f, of(f, LUC_OP_ge, s, luc_v_int(0)), NULL, minus);
+    slope = luc__fs(f, LUC_OP_mul, y, log(base));
+    if (base != 0) return luc__f2(f, LUC_OP_mul, b->gout[0], slope);
   }
-  luc_tensor *whole = luc__f2(f, LUC_OP_mul, gy, luc__f1(f, LUC_OP_log, x.as.tensor));
-  luc_tensor *at_zero = luc__f2(f, LUC_OP_logical_and, of(f, LUC_OP_eq, x, luc_v_int(0)),
-                                of(f, LUC_OP_ge, s, luc_v_int(0)));
-  return luc__f_where(f, at_zero, NULL, whole);
+  return luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_where(f, flat, NULL, slope));
 }
 
 luc_status luc__grad_pow(luc_context *ctx, luc_backward *b) {
@@ -227,9 +228,13 @@ luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_value g = luc_v_tensor(b->gout[0]), weight = b->args[2];
   if (weight.kind == LUC_TENSOR) weight = luc_v_tensor(luc__f_conj(&f, weight.as.tensor));
-  luc_tensor *far = of(&f, LUC_OP_mul, g, weight);
-  if (luc__needs(b, 0)) luc__f_keep(&f, luc__f2(&f, LUC_OP_sub, b->gout[0], far), &b->gin[0]);
-  if (luc__needs(b, 1)) luc__f_keep(&f, far, &b->gin[1]);
+  if (luc__needs(b, 0)) {
+    luc_value rest = weight.kind == LUC_TENSOR
+                         ? luc_v_tensor(of(&f, LUC_OP_sub, luc_v_int(1), weight))
+                         : luc_v_float(1 - luc_as_double(&weight));
+    luc__f_keep(&f, of(&f, LUC_OP_mul, g, rest), &b->gin[0]);
+  }
+  if (luc__needs(b, 1)) luc__f_keep(&f, of(&f, LUC_OP_mul, g, weight), &b->gin[1]);
   if (luc__needs(b, 2)) {
     luc_tensor *apart = of(&f, LUC_OP_sub, b->args[1], b->args[0]);
     luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], luc__f_conj(&f, apart)), &b->gin[2]);
@@ -305,9 +310,8 @@ luc_status luc__grad_copysign(luc_context *ctx, luc_backward *b) {
   if (luc__needs(b, 1)) LUC_TRY(luc__zeros(ctx, g->dtype, g->ndim, g->sizes, &b->gin[1]));
   if (!luc__needs(b, 0)) return LUC_OK;
   luc_tensor *x = tensor_at(b, 0), *ratio = luc__f2(&f, LUC_OP_div, b->results[0], x);
-  luc_tensor *whole = luc__f2(&f, LUC_OP_mul, b->gout[0], ratio);
-  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, x, 0);
-  return luc__f_end(&f, luc__f_where(&f, zero, NULL, whole), &b->gin[0]);
+  ratio = luc__f_where(&f, luc__fs(&f, LUC_OP_eq, x, 0), NULL, ratio);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], ratio), &b->gin[0]);
 }
 
 luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -323,8 +327,9 @@ luc_status luc__grad_atan2(luc_context *ctx, luc_backward *b) {
   luc_tensor *y = tensor_at(b, 0), *x = tensor_at(b, 1);
   luc_tensor *square =
       luc__f2(&f, LUC_OP_add, luc__f1(&f, LUC_OP_square, x), luc__f1(&f, LUC_OP_square, y));
-  luc_tensor *share = luc__f2(&f, LUC_OP_div, b->gout[0], square);
+  luc_tensor *share = luc__f1(&f, LUC_OP_reciprocal, square);
   share = luc__f_where(&f, luc__fs(&f, LUC_OP_eq, square, 0), NULL, share);
+  share = luc__f2(&f, LUC_OP_mul, b->gout[0], share);
   if (luc__needs(b, 0)) luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, share, x), &b->gin[0]);
   if (luc__needs(b, 1)) {
     luc_tensor *product = luc__f2(&f, LUC_OP_mul, share, y);

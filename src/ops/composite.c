@@ -179,20 +179,19 @@ static luc_status quantile(luc_context *ctx, bool ignore_nan, luc_value *args, l
   luc_tensor *lines = lines_of(&f, t, &dim, d, &ndim, sizes, args[3].as.i != 0);
   luc_tensor *fraction = fractions(&f, args);
   luc_tensor *nan = luc__f1(&f, LUC_OP_isnan, lines);
-  luc_tensor *real = luc__f_sum_keepdim(&f, luc__f1(&f, LUC_OP_logical_not, nan), -1);
-  if (f.status == LUC_OK && !ignore_nan) { /* the last one, which is NaN if any is */
-    luc_tensor *all = luc__fs(&f, LUC_OP_mul, real, 0);
-    real = luc__fs(&f, LUC_OP_add, all, (double)lines->sizes[1]);
-  }
-  luc_tensor *last = luc__fs(&f, LUC_OP_clamp_min, luc__fs(&f, LUC_OP_sub, real, 1), 0);
-  luc_tensor *place = luc__f2(&f, LUC_OP_mul, last, fraction);
-  luc_tensor *sorted = luc__f1(&f, LUC_OP_sort, lines);
-  luc_tensor *y = between(&f, sorted, place, method);
-  if (!ignore_nan) {
+  luc_tensor *place;
+  if (ignore_nan) {
+    luc_tensor *real = luc__f_sum_keepdim(&f, luc__f1(&f, LUC_OP_logical_not, nan), -1);
+    luc_tensor *last = luc__fs(&f, LUC_OP_clamp_min, luc__fs(&f, LUC_OP_sub, real, 1), 0);
+    place = luc__f2(&f, LUC_OP_mul, last, fraction);
+  } else { /* a line with NaN is asked for its last one */
+    luc_value last = luc_v_int(lines ? lines->sizes[1] - 1 : 0), one = luc_v_int(-1);
     luc_tensor *any =
-        luc__f_call(&f, LUC_OP_any, LUC_ARGS(luc_v_tensor(nan), luc_v_int(-1), luc_v_bool(true)));
-    y = luc__f_fill(&f, y, any, NAN);
+        luc__f_call(&f, LUC_OP_any, LUC_ARGS(luc_v_tensor(nan), one, luc_v_bool(true)));
+    place = luc__f_call(&f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(fraction), last));
+    place = luc__f_call(&f, LUC_OP_where, LUC_ARGS(luc_v_tensor(any), last, luc_v_tensor(place)));
   }
+  luc_tensor *y = between(&f, luc__f1(&f, LUC_OP_sort, lines), place, method);
   y = luc__f_transpose(&f, y, 0, 1); /* [q, lines] */
   bool list = q && q->ndim > 0;
   if (list) {

@@ -273,8 +273,8 @@ static luc_tensor *euclidean_slope(luc_formula *f, luc_tensor *x, luc_tensor *ot
 static luc_status grad_euclidean(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x1 = b->args[0].as.tensor, *x2 = b->args[1].as.tensor, *y = b->results[0];
-  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, y, 0);
-  luc_tensor *share = luc__f_where(&f, zero, NULL, luc__f2(&f, LUC_OP_div, b->gout[0], y));
+  y = luc__f_fill(&f, y, luc__fs(&f, LUC_OP_eq, y, 0), INFINITY);
+  luc_tensor *share = luc__f2(&f, LUC_OP_div, b->gout[0], y);
   if (luc__needs(b, 0)) luc__f_keep(&f, euclidean_slope(&f, x1, x2, share), &b->gin[0]);
   luc_tensor *turned = luc__f_transpose(&f, share, -1, -2);
   if (luc__needs(b, 1)) luc__f_keep(&f, euclidean_slope(&f, x2, x1, turned), &b->gin[1]);

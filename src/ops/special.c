@@ -107,9 +107,13 @@ luc_status luc__grad_ndtri(luc_context *ctx, luc_backward *b) {
   return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_mul, bell(&f, b->results[0], 0.5), SQRT_2_PI));
 }
 
+/* From where erfcx overflows on, the slope is 0 and stays so: its own slope would be 0 * inf. */
 luc_status luc__grad_log_ndtr(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *turned = luc__fs(&f, LUC_OP_mul, input(b), -0.70710678118654752440);
+  const double last = input(b)->dtype == LUC_FLOAT64 ? -26.6 : -9.3;
+  luc_tensor *beyond = luc__fs(&f, LUC_OP_lt, turned, last);
+  turned = luc__f_fill(&f, turned, beyond, -INFINITY);
   luc_tensor *slope = luc__f1(&f, LUC_OP_reciprocal, luc__f1(&f, LUC_OP_erfcx, turned));
   return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_mul, slope, 0.79788456080286535588));
 }

@@ -1,0 +1,86 @@
+-- Gradients, and their gradients, where a function has a kink, an end or a hole: as PyTorch's.
+local lucerna = require "lucerna"
+local parity = require "parity"
+local autograd, leaf = lucerna.autograd, parity.leaf_with
+
+-- The gradients of f by its inputs, weighed by ones, and what they change with those weights.
+local function slopes(f, ...)
+  local inputs = {...}
+  local y = f(...)
+  local weights = lucerna.ones_like(y):requires_grad_()
+  local first = table.pack(autograd.grad({y}, inputs,
+                                         {grad_outputs = {weights}, create_graph = true}))
+  local sum = 0
+  for _, g in ipairs(first) do sum = sum + g:sum() end
+  return first, autograd.grad({sum}, {weights})
+end
+
+describe("second derivatives", function()
+  it("by the weights are the slope, also where a part of the formula is infinite", function()
+    for name, case in pairs {
+      pow = {lucerna.pow, {0, 0, 2}, {1, 2, 3}, {1, 0, 12 + 8 * math.log(2)}},
+      copysign = {lucerna.copysign, {0, 2, -3}, {1, -1, 1}, {0, -1, -1}},
+      atan2 = {lucerna.atan2, {0, 0, 1}, {0, 1, 0}, {0, 1, -1}},
+    } do
+      local first, by_weight = slopes(case[1], leaf(case[2]), leaf(case[3]))
+      local want = lucerna.tensor(case[4], {dtype = lucerna.float64})
+      parity.close(first[1] + first[2], want, {}, name)
+      parity.close(by_weight, want, {}, name)
+    end
+    local _, by_weight = slopes(function(x) return lucerna.pow(0, x) end, leaf {0, 1, 2})
+    assert.same({0.0, 0, 0}, by_weight:tolist())
+  end)
+
+  it("of distances are 0 between equal points", function()
+    local x = leaf {{1, 2}, {1, 2}, {4, 6}}
+    local _, by_weight = slopes(lucerna.cdist, x, leaf {{1, 2}})
+    assert.same({{0.0}, {0.0}, {0.0}}, by_weight:tolist())
+    _, by_weight = slopes(function(v) return lucerna.pdist(v) * lucerna.tensor {1.0, 0, 0} end, x)
+    assert.same({0.0, 0, 0}, by_weight:tolist())
+  end)
+
+  it("of log_ndtr end where its slope does", function()
+    for dtype, points in pairs {
+      [lucerna.float64] = {-1, 30, 37.7, 88, 1e5}, [lucerna.float32] = {-1, 9, 14, 88, 1e5},
+    } do
+      local x = lucerna.tensor(points, {dtype = dtype, requires_grad = true})
+      local slope = autograd.grad({lucerna.special.log_ndtr(x):sum()}, {x}, {create_graph = true})
+      local curve = autograd.grad({slope:sum()}, {x})
+      parity.close(slope[1]:item(), 1.525135276160982, {rtol = 1e-6})
+      parity.close(curve[1], -slope[1] * (slope[1] - 1), {rtol = 1e-5}) -- -slope * (x + slope)
+      assert.same({0.0, 0, 0}, slope[{{3, 5}}]:tolist())
+      assert.is_true(curve[{{2, 5}}]:abs():le(1e-15):all():item())
+    end
+  end)
+end)
+
+describe("gradients", function()
+  it("of lerp stay infinite where what comes is", function()
+    for _, weight in ipairs {0.25, lucerna.tensor {0.25, 0.75}:to(lucerna.float64)} do
+      local x, y = leaf {1, 2}, leaf {3, 5}
+      lucerna.lerp(x, y, weight):backward(lucerna.full({2}, math.huge, {dtype = lucerna.float64}))
+      assert.same({math.huge, math.huge}, x.grad:tolist())
+      assert.same({math.huge, math.huge}, y.grad:tolist())
+    end
+  end)
+
+  it("of quantiles go to the NaN that the quantile is", function()
+    local x = leaf {1, 0 / 0, 3, 2}
+    x:quantile(0.25):backward()
+    assert.same({0.0, 1, 0, 0}, x.grad:tolist())
+    x.grad = nil
+    x:nanquantile(0.25):backward()
+    assert.same({0.5, 0, 0, 0.5}, x.grad:tolist())
+  end)
+
+  it("of complex powers of 0 are those of their exponents", function()
+    local x = lucerna.complex(leaf {0, 1}, leaf {0, 2})
+    assert.same({{1.0, 0}, {1.0, 0}}, lucerna.view_as_real(x ^ 0):tolist())
+    for exponent, slope in pairs {[0] = {0, 0}, {1, 1}, {0, 2}} do
+      local re, im = leaf {0, 1}, leaf {0, 0}
+      lucerna.real(lucerna.complex(re, im) ^ exponent):sum():backward()
+      parity.close(re.grad, lucerna.tensor(slope, {dtype = lucerna.float64}), {}, exponent)
+      assert.same({0.0, 0}, im.grad:tolist())
+    end
+  end)
+end)
