@@ -69,7 +69,7 @@ luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* g times the conjugate of s * x^(s - 1), and zero where s is. */
 static luc_tensor *power_by_base(luc_formula *f, luc_backward *b) {
-  luc_value x = b->args[0], s = b->args[1], g = luc_v_tensor(b->gout[0]);
+  luc_value x = b->args[0], s = b->args[1], g = luc_v_tensor(b->gout[0]), one = luc_v_int(1);
   if (s.kind != LUC_TENSOR) {
     double exponent = luc_as_double(&s);
     if (exponent == 0) return of(f, LUC_OP_mul, g, luc_v_int(0));
@@ -80,11 +80,13 @@ static luc_tensor *power_by_base(luc_formula *f, luc_backward *b) {
   bool boolean = s.as.tensor->dtype == LUC_BOOL; /* cannot be subtracted from */
   if (boolean) s = luc_v_tensor(luc__f_to(f, s.as.tensor, LUC_INT64));
   if (!s.as.tensor) return NULL;
-  luc_tensor *less = of(f, LUC_OP_sub, s, luc_v_int(1)), *rest = NULL;
+  luc_tensor *flat = of(f, LUC_OP_eq, s, luc_v_int(0)); /* where x^(s - 1) may be infinite */
+  s = luc_v_tensor(luc__f_call(f, LUC_OP_masked_fill, LUC_ARGS(s, luc_v_tensor(flat), one)));
+  luc_tensor *less = of(f, LUC_OP_sub, s, one), *rest = NULL;
   if (less) rest = of(f, LUC_OP_pow, x, luc_v_tensor(less));
   luc_tensor *slope = luc__f2(f, LUC_OP_mul, s.as.tensor, rest);
   luc_tensor *whole = luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, slope));
-  return luc__f_where(f, of(f, LUC_OP_eq, s, luc_v_int(0)), NULL, whole);
+  return luc__f_where(f, flat, NULL, whole);
 }
 
 /* The same for complex powers; an exponent counts as not negative if it is real and at least 0. */

@@ -208,8 +208,9 @@ luc_status luc__grad_sgn(luc_context *ctx, luc_backward *b) {
   luc_tensor *length = luc__f1(&f, LUC_OP_abs, z);
   luc_tensor *along = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_conj, g), y);
   luc_tensor *removed = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_real, along), y);
-  luc_tensor *slope = luc__f2(&f, LUC_OP_div, luc__f2(&f, LUC_OP_sub, g, removed), length);
   luc_tensor *zero = luc__fs(&f, LUC_OP_eq, length, 0);
+  length = luc__f_fill(&f, length, zero, 1);
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, luc__f2(&f, LUC_OP_sub, g, removed), length);
   return luc__f_end(&f, luc__f_where(&f, zero, NULL, slope), &b->gin[0]);
 }
 
@@ -221,9 +222,9 @@ luc_status luc__grad_angle(luc_context *ctx, luc_backward *b) {
   luc_tensor *re = luc__f1(&f, LUC_OP_real, z), *im = luc__f1(&f, LUC_OP_imag, z);
   luc_tensor *turned = luc__f2(&f, LUC_OP_complex, luc__f1(&f, LUC_OP_neg, im), re);
   luc_tensor *square = luc__f1(&f, LUC_OP_square, luc__f1(&f, LUC_OP_abs, z));
-  luc_tensor *slope = luc__f2(&f, LUC_OP_div, turned, square);
-  luc_tensor *whole = luc__f2(&f, LUC_OP_mul, b->gout[0], slope);
   luc_tensor *zero = luc__fs(&f, LUC_OP_eq, square, 0);
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, turned, luc__f_fill(&f, square, zero, 1));
+  luc_tensor *whole = luc__f2(&f, LUC_OP_mul, b->gout[0], slope);
   return luc__f_end(&f, luc__f_where(&f, zero, NULL, whole), &b->gin[0]);
 }
 
@@ -430,15 +431,13 @@ luc_status luc__grad_logit(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = input(b), *square = luc__f1(&f, LUC_OP_square, x);
   luc_tensor *spread = luc__f2(&f, LUC_OP_sub, x, square);
-  luc_tensor *slope = luc__f2(&f, LUC_OP_div, b->gout[0], spread);
   double eps = luc_is_none(&b->args[1]) ? -1 : luc_as_double(&b->args[1]);
-  if (eps < 0) {
-    luc_tensor *outside = luc__fs(&f, LUC_OP_lt, spread, 0);
-    slope = luc__f_fill(&f, slope, outside, NAN);
-  } else {
-    slope = luc__f_where(&f, luc__fs(&f, LUC_OP_lt, x, eps), NULL, slope);
-    slope = luc__f_where(&f, luc__fs(&f, LUC_OP_gt, x, 1 - eps), NULL, slope);
-  }
+  luc_tensor *outside = luc__fs(&f, LUC_OP_lt, eps < 0 ? spread : x, eps < 0 ? 0 : eps);
+  if (eps >= 0)
+    outside = luc__f2(&f, LUC_OP_logical_or, outside, luc__fs(&f, LUC_OP_gt, x, 1 - eps));
+  spread = luc__f_fill(&f, spread, outside, eps < 0 ? NAN : 1);
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, b->gout[0], spread);
+  if (eps >= 0) slope = luc__f_where(&f, outside, NULL, slope);
   return luc__f_end(&f, slope, &b->gin[0]);
 }
 

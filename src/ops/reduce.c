@@ -230,8 +230,10 @@ static luc_tensor *spread_slope(luc_formula *f, luc_backward *b, luc_tensor *g) 
 
 /* The gradient of the variance from that of its root; flat where the root is zero. */
 static luc_tensor *before_root(luc_formula *f, luc_tensor *g, luc_tensor *root) {
+  luc_tensor *flat = luc__fs(f, LUC_OP_eq, root, 0);
+  root = luc__f_fill(f, root, flat, 1); /* whose own slope is then 0, too, not 0 / 0 */
   luc_tensor *slope = luc__f2(f, LUC_OP_div, g, luc__fs(f, LUC_OP_mul, root, 2));
-  return luc__f_where(f, luc__fs(f, LUC_OP_eq, root, 0), NULL, slope);
+  return luc__f_where(f, flat, NULL, slope);
 }
 
 luc_status luc__grad_var(luc_context *ctx, luc_backward *b) {

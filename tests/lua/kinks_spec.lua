@@ -3,6 +3,8 @@ local lucerna = require "lucerna"
 local parity = require "parity"
 local autograd, leaf = lucerna.autograd, parity.leaf_with
 
+local function doubles(values) return lucerna.tensor(values, {dtype = lucerna.float64}) end
+
 -- The gradients of f by its inputs, weighed by ones, and what they change with those weights.
 local function slopes(f, ...)
   local inputs = {...}
@@ -23,7 +25,7 @@ describe("second derivatives", function()
       atan2 = {lucerna.atan2, {0, 0, 1}, {0, 1, 0}, {0, 1, -1}},
     } do
       local first, by_weight = slopes(case[1], leaf(case[2]), leaf(case[3]))
-      local want = lucerna.tensor(case[4], {dtype = lucerna.float64})
+      local want = doubles(case[4])
       parity.close(first[1] + first[2], want, {}, name)
       parity.close(by_weight, want, {}, name)
     end
@@ -54,6 +56,33 @@ describe("second derivatives", function()
   end)
 end)
 
+describe("func.jvp", function()
+  local function tangent(f, ...)
+    local ones = {}
+    for k, t in ipairs {...} do ones[k] = lucerna.ones_like(t) end
+    return select(2, lucerna.func.jvp(f, {...}, ones)):tolist()
+  end
+
+  it("is 0 where a gradient is 0 by convention", function()
+    local t = doubles
+    assert.same({0.0, 0}, tangent(function(x) return x:std(2) end, t {{2, 2}, {0, 1}}))
+    assert.same({0.0}, tangent(function(x) return (lucerna.std_mean(x, 2)) end, t {{2, 2, 2}}))
+    assert.same({0.0, 4, 0}, tangent(function(x) return x:logit(0.25) end, t {0, 0.5, 1}))
+    assert.same({0.0, 1}, tangent(function(x) return x ^ t {0, 1} end, t {0, 0}))
+    local function at_zero(f)
+      return function(re, im) return lucerna.view_as_real(f(lucerna.complex(re, im)) + 0) end
+    end
+    assert.same({{0.0, 0}}, tangent(at_zero(lucerna.sgn), t {0}, t {0}))
+    assert.same({0.0}, tangent(function(re, im) return lucerna.complex(re, im):angle() end,
+                               t {0}, t {0}))
+  end)
+
+  it("of logit is NaN outside its domain, like its gradient", function()
+    local out = tangent(lucerna.logit, doubles {-1, 0.5, 2})
+    assert.is_true(out[1] ~= out[1] and out[2] == 4 and out[3] ~= out[3])
+  end)
+end)
+
 describe("gradients", function()
   it("of lerp stay infinite where what comes is", function()
     for _, weight in ipairs {0.25, lucerna.tensor {0.25, 0.75}:to(lucerna.float64)} do
@@ -79,7 +108,7 @@ describe("gradients", function()
     for exponent, slope in pairs {[0] = {0, 0}, {1, 1}, {0, 2}} do
       local re, im = leaf {0, 1}, leaf {0, 0}
       lucerna.real(lucerna.complex(re, im) ^ exponent):sum():backward()
-      parity.close(re.grad, lucerna.tensor(slope, {dtype = lucerna.float64}), {}, exponent)
+      parity.close(re.grad, doubles(slope), {}, exponent)
       assert.same({0.0, 0}, im.grad:tolist())
     end
   end)
