@@ -486,17 +486,15 @@ luc_status luc_tensor_backward(luc_context *ctx, luc_tensor *const *outputs, int
 }
 
 /* Also gives views whose storage was written their history anew, by asking for their edge. */
-static luc_status check_inputs(luc_context *ctx, const char *who, luc_tensor *const *inputs, int n,
-                               bool leaves) {
+static luc_status check_inputs(luc_context *ctx, const char *who, luc_tensor *const *inputs,
+                               int n) {
   LUC_TRY(luc__tensors_check(ctx, who, "input", inputs, n));
   for (int i = 0; i < n; i++) {
     luc_edge edge;
     LUC_TRY(luc__edge_to(ctx, inputs[i], &edge));
-    bool wanted = edge.to != NULL, leaf = edge.leaf;
+    bool wanted = edge.to != NULL;
     luc__edge_release(ctx, &edge);
     LUC_CHECK(ctx, wanted, LUC_ERR_STATE, "%s: input %d does not require grad", who, i + 1);
-    LUC_CHECK(ctx, leaf || !leaves, LUC_ERR_STATE,
-              "%s: input %d is not a leaf: autograd.grad gives its gradient", who, i + 1);
   }
   return LUC_OK;
 }
@@ -516,7 +514,8 @@ luc_status luc_tensor_backward_to(luc_context *ctx, luc_tensor *const *outputs, 
   luc_run run = make_run(ctx, inputs, ninputs, flags);
   run.capture = inputs != NULL;
   LUC_TRY(luc__tensors_check(ctx, "backward", "output", outputs, n));
-  LUC_TRY(check_inputs(ctx, "backward", inputs, ninputs, true));
+  LUC_TRY(check_inputs(ctx, "backward", inputs, ninputs));
+  for (int i = 0; i < ninputs; i++) LUC_TRY(luc_tensor_retain_grad(ctx, inputs[i]));
   return pass(&run, outputs, n, grads);
 }
 
@@ -529,7 +528,7 @@ luc_status luc_autograd_grad(luc_context *ctx, luc_tensor *const *outputs, int n
   LUC_NEED(ctx, results || ninputs <= 0);
   for (int i = 0; i < ninputs; i++) results[i] = NULL;
   LUC_TRY(luc__tensors_check(ctx, "grad", "output", outputs, n));
-  LUC_TRY(check_inputs(ctx, "grad", inputs, ninputs, false));
+  LUC_TRY(check_inputs(ctx, "grad", inputs, ninputs));
   LUC_GO(pass(&run, outputs, n, grads));
   for (int i = 0; i < ninputs && !(flags & LUC_ALLOW_UNUSED); i++)
     if (!results[i])

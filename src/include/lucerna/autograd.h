@@ -47,7 +47,7 @@ bool luc_tensor_retains_grad(const luc_tensor *t);
  * for one-element outputs. flags: LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH. */
 luc_status luc_tensor_backward(luc_context *ctx, luc_tensor *const *outputs, int n,
                                luc_tensor *const *grads, int flags);
-/* Adds to the gradients of `inputs` only, which must be leaves. */
+/* Adds to the gradients of `inputs` only, which results retain from then on. */
 luc_status luc_tensor_backward_to(luc_context *ctx, luc_tensor *const *outputs, int n,
                                   luc_tensor *const *grads, luc_tensor *const *inputs, int ninputs,
                                   int flags);
