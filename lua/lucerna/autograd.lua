@@ -127,6 +127,7 @@ local CLASS <const>, FUNCTION <const>, VMAP <const> = "(class)", "(function)", "
 local SAVED <const>, VERSIONS <const>, UNPACK <const> = "(saved)", "(versions)", "(unpack)"
 local OUTPUTS <const>, SHAPES <const>, MARKED <const> = "(outputs)", "(shapes)", "(marked)"
 local POSITIONS <const>, MATERIALIZE <const> = "(positions)", "(materialize)"
+local DIRTY <const> = "(dirty)"
 
 local function check_saved(ctx, i)
   local version, expected = ctx[SAVED][i]._version, ctx[VERSIONS][i]
@@ -195,12 +196,17 @@ function Context:save_for_backward(...)
   if not self[VERSIONS] then self[SAVED] = saved end
 end
 
---- These outputs have no gradient.
-function Context:mark_non_differentiable(...)
-  local marked = {}
-  for _, tensor in ipairs { ... } do marked[tensor] = true end
-  self[MARKED] = marked
+local function set_of(...)
+  local set = {}
+  for _, tensor in ipairs { ... } do set[tensor] = true end
+  return set
 end
+
+--- These outputs have no gradient.
+function Context:mark_non_differentiable(...) self[MARKED] = set_of(...) end
+
+--- These inputs were written in place by forward, which must return them.
+function Context:mark_dirty(...) self[DIRTY] = set_of(...) end
 
 --- Without this backward gets zeros where an output got no gradient; with false it gets nil.
 function Context:set_materialize_grads(on) self[MATERIALIZE] = on end
@@ -301,6 +307,29 @@ local function separate(inputs, outputs)
   end
 end
 
+-- Copies in place of the outputs that are inputs written by forward, whose history is still that
+-- from before. Returns those by their places.
+local function copy_dirty(ctx, inputs, outputs)
+  local dirty, written, saved = ctx[DIRTY], {}, ctx[SAVED]
+  for o = 1, dirty and outputs.n or 0 do
+    local input = outputs[o]
+    if is_tensor(input) and dirty[input] then
+      written[o], outputs[o] = input, input:detach():clone()
+      for i = 1, saved and saved.n or 0 do
+        if saved[i] == input then saved[i] = outputs[o] end
+      end
+      dirty[input] = nil
+    end
+  end
+  for i = 1, dirty and inputs.n or 0 do
+    if is_tensor(inputs[i]) and dirty[inputs[i]] then
+      core._fail("%s: input %d was marked as dirty and is not returned: what is modified in place "
+        .. "must be an output", ctx[CLASS].name, i)
+    end
+  end
+  return written
+end
+
 local function any_batched(list)
   for k = 1, list.n do
     if is_tensor(list[k]) and core._unbatched(list[k]) ~= nil then return true end
@@ -361,6 +390,7 @@ local function tensors_of(list, marked)
 end
 
 local function record(class, ctx, inputs, outputs)
+  local written = copy_dirty(ctx, inputs, outputs)
   separate(inputs, outputs)
   local tensors, positions = tensors_of(inputs)
   local results, places = tensors_of(outputs, ctx[MARKED])
@@ -379,6 +409,7 @@ local function record(class, ctx, inputs, outputs)
     end
   end
   core.autograd._record(backward, tensors, results, class.name .. "Backward")
+  for o, input in pairs(written) do outputs[o] = input:copy_(outputs[o]) end
 end
 
 local function apply(class, ...)

@@ -96,6 +96,48 @@ describe("autograd.Function", function()
     end
   end)
 
+  it("may write an input that it marks as dirty and returns", function()
+    local Scale = autograd.Function("Scale", {
+      forward = function(ctx, x, other)
+        x:mul_(other)
+        ctx:mark_dirty(x)
+        ctx:save_for_backward(x, other)
+        return x, x + 1
+      end,
+      backward = function(ctx, g, h)
+        local y, other = table.unpack(ctx.saved_tensors)
+        return (g + h) * other, (g + h) * y / other
+      end,
+    })
+    local x, other = leaf { 1, 2 }, leaf { 3, 5 }
+    local y = x * 1
+    local part = y[{ { 2, 2 } }]
+    local z, more = Scale.apply(y, other)
+    assert.is_true(z == y)
+    assert.same({ 3.0, 10.0 }, y:tolist());
+    (y * y + more + 0):sum():backward()
+    assert.same({ 21.0, 105.0 }, x.grad:tolist())
+    assert.same({ 7.0, 42.0 }, other.grad:tolist())
+    assert.same({ 10.0 }, part:tolist())
+
+    x.grad, other.grad = nil, nil
+    y = x * 1
+    Scale.apply(y[{ { 2, 2 } }], other[{ { 2, 2 } }]) -- through a view
+    y:sum():backward()
+    assert.same({ 1.0, 5.0 }, x.grad:tolist())
+    local plain = lucerna.ones(2, { dtype = lucerna.float64 })
+    Scale.apply(plain, other)
+    assert.is_true(plain.requires_grad)
+    parity.refused("a leaf Variable that requires grad is being used in an in-place operation",
+      Scale.apply, x, other)
+    local Lost = autograd.Function("Lost", {
+      forward = function(ctx, t) ctx:mark_dirty(t:add_(1)) return t * 2 end,
+      backward = function(_, g) return g * 2 end,
+    })
+    parity.refused("Lost: input 1 was marked as dirty and is not returned", Lost.apply, other * 1)
+    assert.same({ 2.0, 2.0 }, lucerna.no_grad(Lost.apply, lucerna.zeros(2)):tolist())
+  end)
+
   it("may mark any of many outputs, and keep them and what follows them", function()
     local Many = autograd.Function("Many", {
       forward = function(ctx, x)
