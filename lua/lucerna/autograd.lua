@@ -412,12 +412,21 @@ local function record(class, ctx, inputs, outputs)
   for o, input in pairs(written) do outputs[o] = input:copy_(outputs[o]) end
 end
 
+-- forward without ctx, then setup_context(ctx, inputs, output).
+local function in_two_steps(ctx, ...)
+  local class = ctx[CLASS]
+  local outputs = table.pack(class.forward(...))
+  class.setup_context(ctx, table.pack(...), outputs.n == 1 and outputs[1] or outputs)
+  return table.unpack(outputs, 1, outputs.n)
+end
+
 local function apply(class, ...)
   local inputs = table.pack(...)
   local needs, any = needs_grad(inputs)
   local ctx = setmetatable({ needs_input_grad = needs, [CLASS] = class, -- and room for
     [SAVED] = nil, [POSITIONS] = nil, [VERSIONS] = nil, [OUTPUTS] = nil }, Context)
-  local outputs = table.pack(scoped(without_grad, class.forward, ctx, ...))
+  local forward = class.setup_context and in_two_steps or class.forward
+  local outputs = table.pack(scoped(without_grad, forward, ctx, ...))
   if any and core.is_grad_enabled() and not core.is_inference_mode_enabled() then
     record(class, ctx, inputs, outputs)
   end
@@ -431,19 +440,21 @@ Function.__tostring = function(class) return "autograd.Function " .. class.name 
 
 --- Function(name, {forward = function(ctx, ...) end, backward = function(ctx, ...) end}): a
 -- differentiable function; call `f.apply(...)`. backward returns one gradient per argument of
--- forward (nil for what is no tensor).
+-- forward (nil for what is no tensor). With setup_context = function(ctx, inputs, output) end,
+-- which gets packed tables as hooks do, forward has no ctx.
 function autograd.Function(name, definition)
   check.string("Function", "name", name)
   if type(definition) ~= "table" then
     core._fail("Function: expected a table with forward and backward (got %s)", type(definition))
   end
-  for _, key in ipairs { "forward", "backward" } do
+  local setup = definition.setup_context
+  for _, key in ipairs { "forward", "backward", setup ~= nil and "setup_context" or nil } do
     if type(definition[key]) ~= "function" then
       core._fail("Function: %s: %s must be a function (got %s)", name, key, type(definition[key]))
     end
   end
   local class = setmetatable({ name = name, forward = definition.forward,
-    backward = definition.backward }, Function)
+    backward = definition.backward, setup_context = setup }, Function)
   class.apply = function(...) return apply(class, ...) end
   return class
 end

@@ -96,6 +96,39 @@ describe("autograd.Function", function()
     end
   end)
 
+  it("may set its context up apart from forward", function()
+    local Scale = autograd.Function("Scale", {
+      forward = function(x, factor) return x * factor, x + factor end,
+      setup_context = function(ctx, inputs, output)
+        assert.same({ 2, 2 }, { inputs.n, output.n })
+        assert.is_false(lucerna.is_grad_enabled())
+        ctx.factor = inputs[2]
+        ctx:save_for_backward(inputs[1])
+        ctx:mark_non_differentiable(output[2])
+      end,
+      backward = function(ctx, g)
+        assert.same({ 1.0, 2.0 }, ctx.saved_tensors[1]:tolist())
+        return g * ctx.factor
+      end,
+    })
+    local x = leaf { 1, 2 }
+    local y, z = Scale.apply(x, 3)
+    assert.is_false(z.requires_grad)
+    y:sum():backward()
+    assert.same({ 3.0, 3.0 }, x.grad:tolist())
+    local Square = autograd.Function("Square", {
+      forward = function(t) return t * t end,
+      setup_context = function(ctx, inputs, output)
+        assert.equal(2, output:numel())
+        ctx:save_for_backward(inputs[1])
+      end,
+      backward = function(ctx, g) return 2 * g * ctx.saved_tensors[1] end,
+    })
+    parity.gradgradcheck(Square.apply, { x })
+    parity.refused("Function: Odd: setup_context must be a function (got boolean)",
+      autograd.Function, "Odd", { forward = print, backward = print, setup_context = true })
+  end)
+
   it("may write an input that it marks as dirty and returns", function()
     local Scale = autograd.Function("Scale", {
       forward = function(ctx, x, other)
