@@ -22,7 +22,7 @@ static geometry geometry_of(const luc_tensor *t) {
 luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view, bool several) {
   if (view == base || view->storage != base->storage) return LUC_OK;
   if (!luc__dtype_has_gradient(view->dtype)) return LUC_OK;
-  const bool marked = base->meta && base->meta->made;
+  const bool marked = base->meta && base->meta->made > LUC_VIEW_ONE_OF_SEVERAL;
   if (!ctx->grad_mode && !luc__requires_grad(base) && !marked) return LUC_OK;
   luc_meta *meta = luc__meta(ctx, view);
   if (!meta) return LUC_ERR_MEMORY;

@@ -634,6 +634,9 @@ describe("no_grad and its kin", function()
       lucerna[mode](view.mul_, view, 2)
     end
     assert.same({ 4, 8 }, x:tolist())
+    local part = lucerna.ones(2):split(1)[2] -- which no gradient is ever asked of
+    lucerna.no_grad(part.view, part, 1, 1):mul_(2)
+    assert.equal(2, part:item())
   end)
 end)
 
