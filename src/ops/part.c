@@ -193,8 +193,24 @@ luc_status luc__run_strided_view(luc_context *ctx, luc_value *args, luc_value *o
   return luc__give(ctx, status, out, r);
 }
 
+/* Can two elements of the layout be the same? (May say yes when they can't.) */
+static bool overlaps(int n, const int64_t *sizes, const int64_t *strides) {
+  bool used[LUC_MAX_DIMS] = {false};
+  int64_t reach = 0;
+  for (int i = 0; i < n; i++) {
+    int low = -1;
+    for (int d = 0; d < n; d++)
+      if (!used[d] && (low < 0 || strides[d] < strides[low])) low = d;
+    used[low] = true;
+    if (sizes[low] <= 1) continue;
+    if (strides[low] <= reach) return true;
+    reach += (sizes[low] - 1) * strides[low];
+  }
+  return false;
+}
+
 /* Through a flat tensor that stands for the storage: gout is added where the view was, the input's
- * part of it taken out. */
+ * part of it taken out. Elements of the input that are one share what comes to it. */
 luc_status luc__grad_strided_view(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS], last = 0, view_last = 0, offset = b->args[5].as.i, one = 1;
@@ -207,6 +223,14 @@ luc_status luc__grad_strided_view(luc_context *ctx, luc_backward *b) {
   luc_value g = luc_v_tensor(b->gout[0]), whole = luc_v_ints(&extent, 1);
   luc_value flat =
       luc_v_tensor(luc__f_call(&f, LUC_OP_strided_add, LUC_ARGS(g, whole, b->args[2], b->args[3])));
+  if (overlaps(n, sizes, b->args[4].as.ints)) {
+    luc_value one_each = luc_v_tensor(
+        luc__f_call(&f, LUC_OP_new_ones, LUC_ARGS(g, luc_v_ints(sizes, n), luc_v_none())));
+    luc_tensor *count =
+        luc__f_call(&f, LUC_OP_strided_add, LUC_ARGS(one_each, whole, b->args[4], b->args[5]));
+    count = luc__fs(&f, LUC_OP_clamp_min, count, 1);
+    flat = luc_v_tensor(luc__f2(&f, LUC_OP_div, flat.as.tensor, count));
+  }
   luc_tensor *part = luc__f_call(&f, LUC_OP_strided_view,
                                  LUC_ARGS(flat, luc_v_ints(sizes, n), b->args[4], b->args[5],
                                           luc_v_ints(&one, 1), luc_v_int(0)));
@@ -224,22 +248,6 @@ luc_status luc__run_as_strided(luc_context *ctx, luc_value *args, luc_value *out
 }
 
 /* ---- strided_add: where the gradients of parts go ---- */
-
-/* Can two elements of the layout be the same? (May say yes when they can't.) */
-static bool overlaps(int n, const int64_t *sizes, const int64_t *strides) {
-  bool used[LUC_MAX_DIMS] = {false};
-  int64_t reach = 0;
-  for (int i = 0; i < n; i++) {
-    int low = -1;
-    for (int d = 0; d < n; d++)
-      if (!used[d] && (low < 0 || strides[d] < strides[low])) low = d;
-    used[low] = true;
-    if (sizes[low] <= 1) continue;
-    if (strides[low] <= reach) return true;
-    reach += (sizes[low] - 1) * strides[low];
-  }
-  return false;
-}
 
 static luc_status add_strided(luc_context *ctx, luc_tensor *r, luc_tensor *g,
                               const int64_t *strides, int64_t offset) {
