@@ -52,7 +52,7 @@ static void fill_nearest(luc_taps *t, double *weight, luc_dtype dtype, double st
 
 static void fill_linear(luc_taps *t, double *weight, luc_dtype dtype, double step, bool align) {
   for (int64_t o = 0; o < t->out; o++) {
-    double at = t->in == t->out ? (double)o : source_of(dtype, step, o, align, false);
+    double at = source_of(dtype, step, o, align, false);
     int64_t first = luc__clamp64((int64_t)at, 0, t->in - 1);
     double part = at - (double)first;
     part = part < 1 ? part : 1;
@@ -137,6 +137,9 @@ static luc_status taps_alloc(luc_context *ctx, luc_taps *taps) {
 luc_status luc__taps_new(luc_context *ctx, luc_resampling kind, luc_dtype dtype, int64_t in,
                          int64_t out, double scale, bool align_corners, luc_taps *taps) {
   double step = step_of(dtype, in, out, scale, align_corners);
+  /* As in PyTorch: whatever the scale, a dimension that stays as long is copied, but by these. */
+  const bool moves = kind == LUC_RESAMPLE_NEAREST_EXACT || kind == LUC_RESAMPLE_CUBIC;
+  if (in == out && !moves) kind = LUC_RESAMPLE_NEAREST, step = 1;
   *taps = (luc_taps){.in = in, .out = out, .most = entries(kind, step)};
   LUC_TRY(taps_alloc(ctx, taps));
   double *weight = taps->weight;

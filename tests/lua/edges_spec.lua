@@ -222,3 +222,32 @@ describe("sizes whose product does not fit", function()
     assert.is_true(lucerna.memory().peak < before + (1 << 20))
   end)
 end)
+
+describe("interpolate of a dimension that stays as long", function()
+  local F = nn.functional
+
+  it("copies it, whatever the scale", function()
+    local x = (lucerna.arange(10.0) ^ 2):reshape(1, 1, 1, 10):requires_grad_()
+    for _, options in ipairs {{mode = "nearest"}, {mode = "bilinear"},
+      {mode = "bilinear", antialias = true}, {mode = "bicubic", antialias = true}} do
+      options.scale_factor = {1, 1.09}
+      local y = F.interpolate(x, options)
+      assert.same(x:tolist(), y:tolist())
+      x.grad = nil
+      y:sum():backward()
+      assert.is_true(x.grad:eq(1):all():item())
+    end
+    assert.not_same(x:tolist(),
+      F.interpolate(x, {mode = "bicubic", scale_factor = {1, 1.09}}):tolist())
+  end)
+
+  it("takes nothing of its neighbours, which may be infinite", function()
+    local x = lucerna.tensor {{{{1.0, 2}, {-math.huge, 0 / 0}, {3, 5}}}}
+    local y = F.interpolate(x, {size = {3, 3}, mode = "bilinear"})
+    assert.same({1, 1.5, 2}, y[{1, 1, 1}]:tolist())
+    assert.same({3, 4, 5}, y[{1, 1, 3}]:tolist())
+    assert.is_true(y[{1, 1, 2}]:isnan():all():item())
+    y = F.interpolate(x, {size = {3, 1}, mode = "bilinear", antialias = true})
+    assert.same({1.5, 4}, y[{{}, {}, {1, 3, 2}}]:flatten():tolist())
+  end)
+end)
