@@ -14,8 +14,8 @@ local autograd = { backward = core.autograd.backward }
 
 -- ---- batches of gradients ----
 
-local GRAD = { "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "allow_unused",
-  "is_grads_batched", "materialize_grads" }
+local GRAD = { "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs",
+  "allow_unused", "is_grads_batched", "materialize_grads" }
 
 local function as_list(value) return is_tensor(value) and { value } or value end
 
@@ -59,12 +59,12 @@ end
 
 -- What the core does not take: batches, and inputs from an iterator.
 local function grad_in_lua(...)
-  local outputs, inputs, seeds, retain_graph, create_graph, allow_unused, batched, materialize =
-    arguments("grad", GRAD, ...)
+  local outputs, inputs, seeds, retain_graph, create_graph, only_inputs, allow_unused, batched,
+    materialize = arguments("grad", GRAD, ...)
   inputs = read(inputs)
   if batched == nil or not check.boolean("grad", "is_grads_batched", batched) then
-    return core.autograd.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused,
-      materialize)
+    return core.autograd.grad(outputs, inputs, seeds, retain_graph, create_graph, only_inputs,
+      allow_unused, materialize)
   end
   local list, of = as_list(seeds), as_list(outputs)
   if type(list) ~= "table" or type(of) ~= "table" or #list ~= #of then
@@ -81,18 +81,19 @@ local function grad_in_lua(...)
     create_graph = create_graph, allow_unused = allow_unused, materialize_grads = materialize })
 end
 
---- grad(outputs, inputs, {grad_outputs, retain_graph, create_graph = false, allow_unused,
--- is_grads_batched = false, materialize_grads = false}): the gradients of outputs by inputs, one
--- result for each input, without touching grad. inputs: a tensor, a table of some, or an iterator,
--- as net:parameters() is. grad_outputs: what outputs are multiplied with (one element needs none).
--- allow_unused gives nil for an input that is not used, materialize_grads zeros. create_graph:
--- gradients that can be differentiated again. is_grads_batched: grad_outputs have one more
--- dimension in front, and so have the gradients, computed together.
+--- grad(outputs, inputs, grad_outputs, retain_graph, create_graph = false, only_inputs = true,
+-- allow_unused, is_grads_batched = false, materialize_grads = false): the gradients of outputs by
+-- inputs, one result for each input, without touching grad. inputs: a tensor, a table of some, or
+-- an iterator, as net:parameters() is. grad_outputs: what outputs are multiplied with (one element
+-- needs none). create_graph: gradients that can be differentiated again. only_inputs changes
+-- nothing, as in PyTorch. allow_unused gives nil for an input that is not used, materialize_grads
+-- zeros. is_grads_batched: grad_outputs have one more dimension in front, and so have the
+-- gradients, computed together.
 function autograd.grad(...)
   local n = select("#", ...)
   local options = n > 0 and select(n, ...)
   local named = type(options) == "table" and options
-  if named and (named.is_grads_batched ~= nil or type(named.inputs) == "function")
+  if n > 7 or named and (named.is_grads_batched ~= nil or type(named.inputs) == "function")
     or type((select(2, ...))) == "function" then
     return grad_in_lua(...)
   end

@@ -51,8 +51,8 @@ static luc_status fill_zeros(luc_context *ctx, const luc_value *inputs, luc_tens
 
 /* From the arguments of grad from retain_graph on. */
 static int grad_flags(lua_State *L, const luc_l_state *st, const luc_value *options) {
-  const luc_value *unused = &options[2];
-  bool zeros = options[3].as.i != 0, allowed = unused->kind == LUC_BOOLEAN && unused->as.i;
+  const luc_value *unused = &options[3];
+  bool zeros = options[4].as.i != 0, allowed = unused->kind == LUC_BOOLEAN && unused->as.i;
   if (zeros && unused->kind == LUC_BOOLEAN && !allowed)
     luc_l_error(L, "grad: expected allow_unused to be true or nil when materialize_grads is true, "
                    "but got false");
@@ -78,7 +78,7 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
       luc_autograd_grad(st->ctx, outputs->as.tensors, outputs->n, given ? grads->as.tensors : NULL,
                         inputs->as.tensors, n, flags, results);
   st->L = outer;
-  if (a->v[6].as.i && status == LUC_OK) status = fill_zeros(st->ctx, inputs, results);
+  if (a->v[7].as.i && status == LUC_OK) status = fill_zeros(st->ctx, inputs, results);
   luc_l_check(L, st, status);
   for (int i = 0; i < n; i++) luc_l_tobox(L, first + i)->t = results[i];
   for (int i = 0; i < n; i++) {
@@ -205,8 +205,8 @@ static const luc_l_native autograd_natives[] = {
      "bool create_graph=False, Tensor[]? inputs=None)",
      autograd_backward, LUC_F_FUNCTION},
     {"grad(Tensor[] outputs, Tensor[] inputs, Tensor?[]? grad_outputs=None, "
-     "bool? retain_graph=None, bool create_graph=False, bool? allow_unused=None, "
-     "bool materialize_grads=False)",
+     "bool? retain_graph=None, bool create_graph=False, bool only_inputs=True, "
+     "bool? allow_unused=None, bool materialize_grads=False)",
      autograd_grad, LUC_F_FUNCTION | LUC_F_BATCHED},
     {"_reaches(Tensor[] outputs, Tensor[] except)", reaches, LUC_F_FUNCTION},
 };

@@ -316,6 +316,19 @@ describe("autograd.grad", function()
       (x * x):sum(), { x }, { materialize_grads = true, allow_unused = false })
   end)
 
+  it("takes its arguments in PyTorch's order", function()
+    local x, y = leaf { 1, 2 }, leaf { 3, 4 }
+    local unused = table.pack(autograd.grad((x * x):sum(), { x, y }, nil, nil, true, true, true))
+    assert.same({ 2, 4 }, unused[1]:tolist())
+    assert.is_true(unused.n == 2 and unused[2] == nil and unused[1].requires_grad)
+    local rows = autograd.grad(x * x, x, lucerna.eye(2), nil, false, true, nil, true)
+    assert.same({ { 2, 0 }, { 0, 4 } }, rows:tolist())
+    local _, zeros = autograd.grad(x:sum(), { x, y }, nil, nil, false, true, nil, false, true)
+    assert.same({ 0, 0 }, zeros:tolist())
+    local one = autograd.grad { outputs = x:sum(), inputs = x, only_inputs = true }
+    assert.same({ 1, 1 }, one:tolist())
+  end)
+
   it("takes a batch of gradients at once", function()
     local x, y, unused = leaf { { 1, 2 }, { 3, 4 } }, leaf { 5, 6 }, leaf { 1 }
     local z, w = x * x * y, y:sin()
