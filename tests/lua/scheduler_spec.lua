@@ -534,6 +534,21 @@ describe("a scheduler", function()
     end
   end)
 
+  it("takes groups along that came later with limits of their own", function()
+    local o = optim.SGD({parameter()}, {lr = 1.0, momentum = 0.5})
+    local cycle = lr_scheduler.OneCycleLR(o, 1.0, {total_steps = 5})
+    o:add_param_group {params = {parameter()}, lr = 1.0, initial_lr = 0.1, max_lr = 2.0,
+      min_lr = 0.0, base_momentum = 0.5, max_momentum = 0.75}
+    o:add_param_group {params = {parameter()}, lr = 0.5, momentum = 0.25}
+    local momentums = {0.512378891512, 0.59718488325, 0.70293622523, 0.75}
+    for k, rate in ipairs {1.900968867902, 1.22252093395, 0.37651019814, 0.0} do
+      cycle:step()
+      near(rate, o.param_groups[2].lr, "rate " .. k)
+      near(momentums[k], o.param_groups[2].momentum, "momentum " .. k)
+    end
+    assert.same({0.5, 0.25}, {o.param_groups[3].lr, o.param_groups[3].momentum})
+  end)
+
   it("reduces groups that came later, unless their least rates are unknown", function()
     local o = optimizer()
     local free = lr_scheduler.ReduceLROnPlateau(o, {patience = 0, factor = 0.5})

@@ -199,13 +199,12 @@ function OneCycleLR:get_lr()
       self.last_epoch, self.total_steps)
   end
   local now, part = phase_at(self._schedule_phases, self.last_epoch)
-  local anneal, groups, rates = ANNEAL[self._anneal_func_type], self.optimizer.param_groups, {}
-  for k in ipairs(self.base_lrs) do
-    rates[k] = anneal(groups[k][now.start_lr], groups[k][now.end_lr], part)
-  end
-  for k in ipairs(self.cycle_momentum and self.base_lrs or {}) do
-    local from, to = groups[k][now.start_momentum], groups[k][now.end_momentum]
-    set_momentum(groups[k], anneal(from, to, part))
+  local anneal, rates = ANNEAL[self._anneal_func_type], {}
+  for k, group in ipairs(self.optimizer.param_groups) do -- one that came later may know limits, too
+    local from, to = group[now.start_lr], group[now.end_lr]
+    if from and to then rates[k] = anneal(from, to, part) end
+    from, to = group[now.start_momentum], group[now.end_momentum]
+    if self.cycle_momentum and from and to then set_momentum(group, anneal(from, to, part)) end
   end
   return rates
 end
