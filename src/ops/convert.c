@@ -41,7 +41,7 @@ static luc_status convert(luc_context *ctx, luc_tensor *t, luc_dtype dtype, bool
 }
 
 luc_status luc__run_to(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.i, args[2].as.i, out);
+  return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.i, args[3].as.i, out);
 }
 
 luc_status luc__run_to_device(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -52,11 +52,11 @@ luc_status luc__run_to_device(luc_context *ctx, luc_value *args, luc_value *out)
       "build (got '%.40s')",
       args[1].as.string);
   luc_dtype dtype = (luc_dtype)(luc_is_none(&args[2]) ? t->dtype : args[2].as.i);
-  return convert(ctx, t, dtype, args[3].as.i, out);
+  return convert(ctx, t, dtype, args[4].as.i, out);
 }
 
 luc_status luc__run_to_other(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convert(ctx, args[0].as.tensor, args[1].as.tensor->dtype, args[2].as.i, out);
+  return convert(ctx, args[0].as.tensor, args[1].as.tensor->dtype, args[3].as.i, out);
 }
 
 luc_status luc__run_type_as(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -84,11 +84,11 @@ bool luc__gives_back(const luc_context *ctx, luc_opid op, const luc_value *args)
   case LUC_OP_conj: /* of real numbers: others have not been made */
   case LUC_OP_resolve_conj:
   case LUC_OP_cpu: return true;
-  case LUC_OP_to_other: return t->dtype == args[1].as.tensor->dtype && !args[2].as.i;
+  case LUC_OP_to_other: return t->dtype == args[1].as.tensor->dtype && !args[3].as.i;
   case LUC_OP_type_as: return t->dtype == args[1].as.tensor->dtype;
-  case LUC_OP_to: return t->dtype == args[1].as.i && !args[2].as.i;
+  case LUC_OP_to: return t->dtype == args[1].as.i && !args[3].as.i;
   case LUC_OP_to_device:
-    return !strcmp(args[1].as.string, "cpu") && !args[3].as.i &&
+    return !strcmp(args[1].as.string, "cpu") && !args[4].as.i &&
            (luc_is_none(&args[2]) || t->dtype == args[2].as.i);
   default: return t->dtype == args[1].as.i; /* float(), double(), … */
   }

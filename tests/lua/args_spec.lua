@@ -205,15 +205,16 @@ describe("results", function()
     local y, f = lucerna.ones(2), lucerna.float32
     local w = lucerna.ones(2, { requires_grad = true })
     for _, same in ipairs { y:contiguous(), y:positive(), y:conj(), y:resolve_conj(), y:cpu(),
-      y:float(), y:to(f), y:to(f, false), y:to("cpu"), y:to("cpu", f), y:to(x), y:type_as(x),
-      y:type(f), y:to { dtype = f }, y:flatten(), y:flatten(1, -1) } do
+      y:float(), y:to(f), y:to(f, true), y:to("cpu"), y:to("cpu", f, true), y:to(x, true),
+      y:to("cpu", { non_blocking = true }), y:type_as(x), y:type(f, true), y:to { dtype = f }, y:flatten(), y:flatten(1, -1) } do
       assert.is_true(rawequal(y, same))
     end
     assert.is_true(rawequal(w, w:contiguous()))
     parity.refused("out of range", y.flatten, y, 2, 2)
     local turned = lucerna.ones(2, 3):t()
-    for _, other in ipairs { y:double(), y:to(f, true), y:to("cpu", f, true), y:to("float64"),
-      y:to(turned, true), turned:contiguous() } do
+    for _, other in ipairs { y:double(), y:to(f, false, true), y:to("cpu", f, false, true),
+      y:to("float64"), y:to(turned, true, true), y:to(f, { copy = true }),
+      turned:contiguous() } do
       assert.is_false(rawequal(y, other) or rawequal(turned, other))
     end
     assert.same({ 2, 1 }, turned:contiguous():stride())

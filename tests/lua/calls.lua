@@ -200,7 +200,7 @@ function M.refusals()
     {"to: expected a tensor, a dtype such as 'float32' or the device 'cpu', the only one in this "
       .. "build (got 'flaot32')", t.to, z(1), "flaot32"},
     {"zeros: device must be 'cpu' in this build (got 'tpu')", lucerna.zeros, 1, {device = "tpu"}},
-    {"copy must be a boolean", t.to, z(1), z(1), "yes"},
+    {"copy must be a boolean", t.to, z(1), z(1), false, "yes"},
     {"other must be a Tensor", t.type_as, z(1), 3},
     {"trying to create tensor with negative", lucerna.rand, -1},
     {"trying to create tensor with negative", lucerna.randn, 2, -3},
