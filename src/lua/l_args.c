@@ -744,6 +744,13 @@ int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l
   return fits ? LUC_L_MATCH : 3 * fitting + near + (sig->schema->npositional >= l->n);
 }
 
+int luc_l_known_names(lua_State *L, const luc_l_sig *sig, const luc_l_layout *l) {
+  int known = 0;
+  for (lua_pushnil(L); lua_next(L, l->kw); lua_pop(L, 1))
+    known += lua_type(L, -2) == LUA_TSTRING && find_key(sig, lua_tostring(L, -2)) >= 0;
+  return known;
+}
+
 /* ---- signatures ---- */
 
 void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_schema *schema,

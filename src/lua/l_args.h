@@ -88,6 +88,8 @@ bool luc_l_takes(lua_State *L, const luc_l_sig *sig, const luc_l_layout *layout)
 enum { LUC_L_MATCH = 1000 };
 int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *layout,
                 bool keywords);
+/* How many names of the keyword arguments, which there must be, a schema has. */
+int luc_l_known_names(lua_State *L, const luc_l_sig *sig, const luc_l_layout *layout);
 /* Pushes what out=, at a stack position, has for result i of several. */
 void luc_l_push_out(lua_State *L, const luc_schema *schema, int at, int i);
 /* After parsing: replaces index tensors by ones counted from 0, or `as_given` by ones that say how

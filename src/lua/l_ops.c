@@ -235,13 +235,20 @@ static int call_alone(lua_State *L, luc_l_state *st, const luc_l_row *row, luc_t
   return run_native(L, st, row, &a);
 }
 
-/* Two or more overloads fit the positional arguments: names decide, else the first is taken. */
+/* Two or more overloads fit the positional arguments: names decide, else the first of those that
+ * know the most of them is taken. */
 static const luc_l_row *choose_by_names(lua_State *L, luc_l_state *st, const luc_l_row *row,
                                         const luc_l_layout *l) {
-  const luc_l_row *first = row;
-  for (; row; row = row->next)
-    if (luc_l_match(L, st, &row->sig, l, true) == LUC_L_MATCH) return row;
-  return first;
+  const luc_l_row *best = row;
+  for (const luc_l_row *r = row; r; r = r->next)
+    if (luc_l_match(L, st, &r->sig, l, true) == LUC_L_MATCH) return r;
+  int most = -1;
+  for (; l->kw && row; row = row->next) {
+    if (luc_l_match(L, st, &row->sig, l, false) != LUC_L_MATCH) continue;
+    int known = luc_l_known_names(L, &row->sig, l);
+    if (known > most) best = row, most = known;
+  }
+  return best;
 }
 
 /* The first overload that fits, else the nearest, whose parsing will say what is wrong. */

@@ -69,6 +69,18 @@ describe("arguments", function()
     parity.refused("unknown argument 'axis'", lucerna.nn.Softmax, { axis = 1 })
   end)
 
+  it("name what the overload that knows the others lacks", function()
+    local x = lucerna.ones(2, 2)
+    parity.refused("max: unknown argument 'keepdm' (did you mean 'keepdim'?)", x.max, x,
+      { dim = 1, keepdm = true })
+    parity.refused("arange: unknown argument 'stp' (did you mean 'step'?)", lucerna.arange,
+      { start = 1, ["end"] = 3, stp = 1 })
+    parity.refused("to: unknown argument 'non_block' (did you mean 'non_blocking'?)", x.to, x,
+      { device = "cpu", non_block = true })
+    parity.refused("max: keepdim must be a boolean (got number 7)", x.max, x,
+      { dim = 1, keepdim = 7 })
+  end)
+
   it("are refused when the name is unknown, with the closest one", function()
     parity.refused("sum: unknown argument 'keepdi' (did you mean 'keepdim'?)",
       x.sum, x, 1, { keepdi = true })
