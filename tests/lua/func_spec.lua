@@ -376,6 +376,13 @@ describe("autograd.functional", function()
     refused("independent of input 2", functional.vjp, first, {x(1), x(1)}, nil, {strict = true})
   end)
 
+  it("refuses tables with names", function()
+    refused("jacobian: The inputs to the user-provided function must be given as a Tensor or a "
+      .. "table of Tensors (got a table with 'inputs')", functional.jacobian, f, {inputs = x(3)})
+    refused("vjp: The outputs of the user-provided function must be given as a Tensor or a table "
+      .. "of Tensors (got a table with 'y')", functional.vjp, function(a) return {y = a} end, x(3))
+  end)
+
   it("refuses vectors that do not fit", function()
     refused("The vector v can only be None if", functional.vjp, g, {x(2, 3), x(3)})
     refused("v has invalid size: should be [2] but got [3]", functional.vjp, g, {x(2, 3), x(3)},

@@ -20,6 +20,11 @@ local function as_list(who, what, value)
     fail("%s: The %s must be given as a Tensor or a table of Tensors (got %s)", who, what,
       kind_name(value))
   end
+  local name = next(value)
+  if type(name) == "string" then
+    fail("%s: The %s must be given as a Tensor or a table of Tensors (got a table with '%s')", who,
+      what, name)
+  end
   for k, t in ipairs(value) do
     if not is_tensor(t) then
       fail("%s: The %s must be Tensors (entry %d is a %s)", who, what, k, kind_name(t))
