@@ -122,7 +122,8 @@ kinds[nn.LazyModuleMixin] = lazy.is
 -- Reading m.x looks for x among the properties of the class and its parents, then in the module (a
 -- name is a field, a parameter, a buffer or a child), then among what the class and its parents
 -- have; last it asks __index(m, x) of the class, if there is one. Assigning registers parameters,
--- buffers (nn.Buffer) and modules, but not over a name that the class has.
+-- buffers (nn.Buffer) and modules, but not over a name that the class has; Lua assigns several
+-- from right to left, so `self.a, self.b = f(), g()` would register b before a.
 function nn.class(name, Parent, Base)
   if Base and rawequal(Parent, nn.LazyModuleMixin) then return lazy.mixed(name, Base) end
   if Base ~= nil then
