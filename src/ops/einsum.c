@@ -1,6 +1,6 @@
 /* einsum: every operand is brought to one layout of labels (the result's, then the summed ones),
- * absent labels having size 1; then operands are multiplied from left to right as batched matrix
- * products, a label being summed as soon as no later operand has it. */
+ * absent labels having size 1; then operands are multiplied from left to right, by elements or as
+ * batched matrix products, a label being summed as soon as no later operand has it. */
 #include "ops/formula.h"
 #include "ops/rows.h"
 
@@ -204,6 +204,13 @@ static luc_tensor *grouped(luc_formula *f, luc_tensor *t, const groups *g, const
                         (int64_t[]){g->size[BOTH], rows, columns});
 }
 
+/* Where nothing is summed, elements are multiplied, of any two dtypes; but all of one side by all of
+ * the other are a matrix product, whose gradients are products, too. */
+static bool by_elements(const groups *g, const luc_tensor *a, const luc_tensor *b) {
+  if (g->size[SUMMED] != 1) return false;
+  return g->size[LEFT] == 1 || g->size[RIGHT] == 1 || a->dtype != b->dtype || a->dtype == LUC_BOOL;
+}
+
 /* a * b with the dims of `sum` summed (kept with size 1). */
 static luc_tensor *pair(luc_formula *f, luc_tensor *a, luc_tensor *b, const bool *sum) {
   groups g = {.size = {1, 1, 1, 1}};
@@ -224,6 +231,7 @@ static luc_tensor *pair(luc_formula *f, luc_tensor *a, luc_tensor *b, const bool
       add_to(&g, left ? LEFT : RIGHT, (int)d, left ? a->sizes[d] : b->sizes[d]);
     }
   }
+  if (by_elements(&g, a, b)) return luc__f2(f, LUC_OP_mul, a, b);
   int64_t sizes[LUC_MAX_DIMS], back[LUC_MAX_DIMS];
   int n = 0;
   for (int i = 0; i < 4; i++) {

@@ -27,6 +27,30 @@ describe("einsum with lists of labels", function()
   end)
 end)
 
+describe("einsum without a sum", function()
+  it("multiplies any two dtypes, as PyTorch", function()
+    local ids, b = lucerna.arange(2), lucerna.tensor {3.0, 4, 5}
+    assert.same({{0.0, 0.0, 0.0}, {3.0, 4.0, 5.0}}, lucerna.einsum("i,j->ij", ids, b):tolist())
+    local one = lucerna.einsum("bix,iox->box", lucerna.ones(2, 1, 3):double() * 2,
+      lucerna.ones(1, 4, 3))
+    assert.equal(lucerna.float64, one.dtype)
+    assert.same({2, 4, 3}, one.shape)
+    local t = lucerna.tensor {true, false}
+    assert.same({{true, false}, {false, false}}, lucerna.einsum("i,j->ij", t, t):tolist())
+    parity.refused("einsum: input is float64, other is float32 (they must have one dtype)",
+      lucerna.einsum, "i,i->", lucerna.ones(2):double(), lucerna.ones(2))
+  end)
+
+  it("has the gradients of a product", function()
+    local x = lucerna.tensor({{1.0, 2}, {3, 4}}, {dtype = lucerna.float64, requires_grad = true})
+    local y = lucerna.tensor({5.0, 6}, {requires_grad = true})
+    lucerna.einsum("ij,j->ji", x, y):sum():backward()
+    assert.same({{5.0, 6.0}, {5.0, 6.0}}, x.grad:tolist())
+    assert.same({4.0, 6.0}, y.grad:tolist())
+    assert.equal(lucerna.float32, y.grad.dtype)
+  end)
+end)
+
 describe("svd_lowrank", function()
   it("gives back a matrix of that rank", function()
     for _, dtype in ipairs{lucerna.float64, lucerna.complex128} do
