@@ -183,5 +183,7 @@ int luc__edit_distance(const char *a, const char *b) {
 }
 
 int luc__miss(const char *written, const char *name) {
-  return strncmp(written, name, strlen(written)) ? luc__edit_distance(written, name) : 1;
+  const char *part = strstr(name, written);
+  const bool left_out = part && (part == name || strlen(written) > 2);
+  return left_out ? 1 : luc__edit_distance(written, name);
 }

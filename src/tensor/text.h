@@ -29,7 +29,7 @@ void luc__float_text(char out[LUC_FLOAT_TEXT], double f);
 
 /* How many letters to change, insert or leave out to get b from a; INT_MAX if b is too long. */
 int luc__edit_distance(const char *a, const char *b);
-/* How far what somebody wrote is from a name: letters left out at its end count as one. */
+/* How far what somebody wrote is from a name: all letters left out at its ends count as one. */
 int luc__miss(const char *written, const char *name);
 
 #endif

@@ -82,6 +82,8 @@ describe("arguments", function()
   end)
 
   it("are refused when the name is unknown, with the closest one", function()
+    parity.refused("full: unknown argument 'value' (did you mean 'fill_value'?)", lucerna.full,
+      { size = { 2 }, value = 1 })
     parity.refused("sum: unknown argument 'keepdi' (did you mean 'keepdim'?)",
       x.sum, x, 1, { keepdi = true })
     parity.refused("sum: unknown argument 'zzzzzzzz'$", x.sum, x, 1, { zzzzzzzz = true })
