@@ -309,7 +309,9 @@ end
 function amp.custom_bwd(backward)
   check.callable("custom_bwd", "bwd", backward)
   return function(ctx, ...)
-    local function make() return core._autocast(ctx._fwd_used_autocast, ctx._dtype) end
+    local function make(guard)
+      return guard or core._autocast(ctx._fwd_used_autocast, ctx._dtype)
+    end
     return scoped(make, backward, ctx, ...)
   end
 end

@@ -37,10 +37,10 @@ local function region(device_type, dtype, enabled, cache_enabled)
   check_dtype(who, dtype)
   check.option(who, "enabled", enabled, "boolean")
   check.option(who, "cache_enabled", cache_enabled, "boolean")
-  if not cpu then return function() return core._autocast() end end
+  if not cpu then return function(guard) return guard or core._autocast() end end
   local on = enabled ~= false and (dtype == nil or is_half(dtype))
-  return function()
-    return core._autocast(on, is_half(dtype) and dtype or nil, cache_enabled)
+  return function(guard)
+    return guard or core._autocast(on, is_half(dtype) and dtype or nil, cache_enabled)
   end
 end
 

@@ -103,7 +103,7 @@ end
 -- ---- looking for NaN ----
 
 local function detect(who, mode, ...)
-  return region(who, function() return core._mode(nil, nil, mode) end, ...)
+  return region(who, function(guard) return guard or core._mode(nil, nil, mode) end, ...)
 end
 
 --- set_detect_anomaly(mode, f, ...): with true, a backward pass stops where a gradient becomes NaN,
@@ -139,7 +139,8 @@ local function check_saved(ctx, i)
   end
 end
 
-local function without_grad() return core._mode(false) end
+local function without_grad(guard) return guard or core._mode(false) end
+local function with_grad(guard) return guard or core._mode(true) end
 
 -- Saved tensors that saved_tensors_hooks keep: functions that give each back.
 local function pack_saved(saved)
@@ -487,11 +488,9 @@ end
 -- d outputs[o] / d input element, for all elements of the output, by central differences.
 local function numerical_column(f, inputs, flat, k, eps)
   local function values(value)
-    local recording <close> = core._mode(true)
-    recording()
     flat[k] = value
     local columns = {}
-    for o, output in ipairs(outputs_of(f, inputs)) do
+    for o, output in ipairs(scoped(with_grad, outputs_of, f, inputs)) do
       columns[o] = numbers(output):tolist()
     end
     return columns

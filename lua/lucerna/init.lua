@@ -79,12 +79,12 @@ lucerna.save, lucerna.load = checkpoint.save, checkpoint.load
 
 -- ---- gradient modes ----
 
--- What makes a mode's guard: made once, for calls make no function then.
+-- What makes a mode's guard, or takes the one before: made once, for calls make no function then.
 local new_mode = core._mode
-local function unrecorded() return new_mode(false) end
-local function recorded() return new_mode(true) end
-local function inferred() return new_mode(false, true) end
-local function uninferred() return new_mode(true, false) end
+local function unrecorded(guard) return guard or new_mode(false) end
+local function recorded(guard) return guard or new_mode(true) end
+local function inferred(guard) return guard or new_mode(false, true) end
+local function uninferred(guard) return guard or new_mode(true, false) end
 
 --- no_grad(f, ...) runs f without recording; `local _ <close> = no_grad()` does it for a block.
 -- A mode belongs to the whole program: a block in a coroutine that yields leaves it on for all

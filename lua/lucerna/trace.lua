@@ -191,7 +191,7 @@ end
 -- on.inputs(args), on.enter(m, args), on.leave(m, args, output) and on.call(call), a call as
 -- core._tape gives it. Returns the net's results.
 function trace.run(...)
-  return scoped(function() return core._mode(false) end, run, ...)
+  return scoped(function(guard) return guard or core._mode(false) end, run, ...)
 end
 
 return trace

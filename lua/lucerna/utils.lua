@@ -14,14 +14,15 @@ local utils = { checkpoint = {} }
 
 -- ---- checkpoint ----
 
+local function recorded(guard) return guard or core._mode(true) end
+
 -- f(...) as it ran forward: with the same draws and casts, but recorded.
 local function run_again(run, args)
   local drawn = run.rng and core.get_rng_state()
   if drawn then core.set_rng_state(run.rng) end
-  local recording <close> = core._mode(true)
-  recording()
-  local function make() return core._autocast(run.autocast, run.dtype) end
-  local results = table.pack(pcall(scoped, make, run.f, table.unpack(args, 1, args.n)))
+  local function make(guard) return guard or core._autocast(run.autocast, run.dtype) end
+  local results = table.pack(pcall(scoped, recorded, scoped, make, run.f,
+    table.unpack(args, 1, args.n)))
   if drawn then core.set_rng_state(drawn) end
   if not results[1] then error(results[2], 0) end
   return results

@@ -112,6 +112,7 @@ static void open_parts(lua_State *L, luc_l_state *st) {
   luc_l_open_context(L, st);
   luc_l_open_random(L, st);
   luc_l_open_scope(L, st);
+  luc_l_open_region(L, st);
   luc_l_open_autograd(L, st);
   luc_l_open_graph(L, st);
   luc_l_open_autocast(L, st);

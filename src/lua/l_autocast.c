@@ -23,6 +23,7 @@ static int region_close(lua_State *L) {
   region *r = luc_l_userdata(L, 1, sizeof *r);
   if (!r || !r->in_force || !r->st->ctx) return 0;
   r->in_force = false;
+  r->to = luc__autocast_get(r->st->ctx); /* for a function that goes on */
   luc__autocast_leave(r->st->ctx, r->back);
   return 0;
 }

@@ -119,7 +119,8 @@ typedef struct modes {
   bool grad, inference, anomaly;
 } modes;
 
-/* Modes that calling it sets and closing it puts back. */
+/* Modes that calling it sets and closing it puts back. Called again it sets those that it has seen
+ * to be changed as well, for a function that goes on. */
 typedef struct guard {
   luc_l_state *st;
   bool in_force;
@@ -153,7 +154,10 @@ static int mode_close(lua_State *L) {
   guard *g = luc_l_userdata(L, 1, sizeof *g);
   if (!g || !g->in_force || !g->st->ctx) return 0;
   g->in_force = false;
-  (void)exchange_modes(g->st, g->before);
+  const modes now = exchange_modes(g->st, g->before), before = g->before;
+  if (now.grad != before.grad || g->set[0] >= 0) g->set[0] = now.grad;
+  if (now.inference != before.inference || g->set[1] >= 0) g->set[1] = now.inference;
+  if (now.anomaly != before.anomaly || g->set[2] >= 0) g->set[2] = now.anomaly;
   return 0;
 }
 

@@ -27,7 +27,8 @@ enum {
   LUC_L_GUARD,     /* what ends one scope after another */
   LUC_L_GENERATOR_META,
   LUC_L_MODE_META,
-  LUC_L_REGION_META, /* of autocast */
+  LUC_L_REGION_META,    /* of autocast */
+  LUC_L_SUSPENDED_META, /* of what runs a function in a region */
   LUC_L_SCOPE_META,
   LUC_L_HANDLE_META,
   LUC_L_LEVEL_META,  /* of vmap */

@@ -41,13 +41,13 @@ static void run(lua_State *L, const char *code) {
   }
 }
 
-static void collect(lua_State *L) {
+static inline void collect(lua_State *L) {
   lua_gc(L, LUA_GCCOLLECT);
   lua_gc(L, LUA_GCCOLLECT);
 }
 
 /* Runs `code` again and again while finalizers do what `change` does. */
-static void run_under_finalizers(lua_State *L, const char *change, const char *code) {
+static inline void run_under_finalizers(lua_State *L, const char *change, const char *code) {
   run(L, "function under_finalizers(change, code)"
          "  local on = true "
          "  local function spawn()"

@@ -251,6 +251,48 @@ describe("a mode set for a block", function()
     assert.is_true(lucerna.is_grad_enabled())
   end)
 
+  it("is there again when the function around it goes on", function()
+    local on, mixed, after
+    local co = coroutine.wrap(function()
+      lucerna.no_grad(function()
+        do
+          local _ <close> = lucerna.enable_grad()
+          coroutine.yield()
+          on = lucerna.is_grad_enabled()
+        end
+        after = lucerna.is_grad_enabled()
+      end)
+      lucerna.autocast("cpu", function()
+        local _ <close> = lucerna.autocast("cpu", {enabled = false})
+        coroutine.yield()
+        mixed = lucerna.is_autocast_enabled()
+      end)
+    end)
+    for _ = 1, 3 do
+      co()
+      assert.is_true(lucerna.is_grad_enabled())
+      assert.is_false(lucerna.is_autocast_enabled())
+    end
+    assert.are.same({true, false, false}, {on, after, mixed})
+  end)
+
+  it("ends with the function around it, also by an error or unfinished", function()
+    local function within()
+      lucerna.no_grad(function()
+        local _ <close> = lucerna.enable_grad()
+        if coroutine.yield() then error("failed", 0) end
+      end)
+    end
+    local co = coroutine.create(within)
+    coroutine.resume(co)
+    assert.is_true(coroutine.close(co))
+    assert.is_true(lucerna.is_grad_enabled())
+    co = coroutine.create(within)
+    coroutine.resume(co)
+    assert.are.same({false, "failed"}, {coroutine.resume(co, true)})
+    assert.is_true(lucerna.is_grad_enabled())
+  end)
+
   it("by a function of ours is left behind with all that was begun in it", function()
     local closed = 0
     local co = coroutine.create(function()

@@ -110,8 +110,8 @@ end
 
 -- Runs body with recording on if a graph is asked for.
 local function in_mode(options, body)
-  return scoped(function()
-    return core._mode(options.create_graph or core.is_grad_enabled())
+  return scoped(function(guard)
+    return guard or core._mode(options.create_graph or core.is_grad_enabled())
   end, body)
 end
 

@@ -320,10 +320,10 @@ local function normalizer(self)
     fail("entropy: %s does not implement entropy", self.__name)
   end
   for i, p in ipairs(given) do params[i] = p:detach():requires_grad_() end
-  local guard <close> = core._mode(true)
-  guard()
-  local value = self:_log_normalizer(table.unpack(params))
-  return value, params, {lucerna.autograd.grad(value:sum(), params, {create_graph = true})}
+  return lucerna.enable_grad(function()
+    local value = self:_log_normalizer(table.unpack(params))
+    return value, params, {lucerna.autograd.grad(value:sum(), params, {create_graph = true})}
+  end)
 end
 
 -- Sums over the dimensions that a tensor has behind the batch's.

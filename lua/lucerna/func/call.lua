@@ -51,7 +51,7 @@ function M.detached(value)
   end, value)
 end
 
-local function with_grad() return core._mode(true) end
+local function with_grad(guard) return guard or core._mode(true) end
 
 -- The leaves of the trees, as inputs, put in the place of the tensors; returns the new trees.
 local function inputs_of(who, call, trees)
@@ -98,11 +98,8 @@ function M.begin(who, f, args, places, has_aux)
   for k, place in ipairs(places) do trees[k] = args[place] end
   call.outer = core.is_grad_enabled()
   local own = table.move(args, 1, args.n, 1, { n = args.n })
-  do
-    local recording <close> = with_grad()
-    recording()
-    for k, inner in ipairs(inputs_of(who, call, trees)) do own[places[k]] = inner end
-  end
+  local inner = scoped(with_grad, inputs_of, who, call, trees)
+  for k, place in ipairs(places) do own[place] = inner[k] end
   call.trees = trees
   read_outputs(who, call, has_aux, scoped(with_grad, f, table.unpack(own, 1, own.n)))
   call.recorded = call.outer and #call.outs > 0 and core.autograd._reaches(call.outs, call.xs)

@@ -1,6 +1,7 @@
 -- lucerna.nn.grad: the gradients of convolutions by themselves, by input and by weight, for 1 to 3
 -- dimensions. They can be differentiated in turn.
 
+local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local autograd = require "lucerna.autograd"
 local arguments = require "lucerna.arguments"
@@ -14,11 +15,8 @@ end
 
 -- The gradient by `wrt`, a tensor of zeros, of convolve(input, weight).
 local function gradient(convolve, wrt, input, weight, grad_output, ...)
-  local recording = core.is_grad_enabled()
-  local guard <close> = core._mode(true)
-  guard()
-  local output = convolve(input, weight, nil, ...)
-  return (autograd.grad(output, wrt, grad_output, { create_graph = recording }))
+  local output = lucerna.enable_grad(convolve, input, weight, nil, ...)
+  return (autograd.grad(output, wrt, grad_output, { create_graph = core.is_grad_enabled() }))
 end
 
 local function zeros_like_other(who, name, size, other, grad_output)

@@ -254,7 +254,7 @@ local function commit(changes)
   end
 end
 
-local function without_grad() return root._mode(false) end
+local function without_grad(guard) return guard or root._mode(false) end
 
 local function convert(self, f, recurse)
   local changes = {}

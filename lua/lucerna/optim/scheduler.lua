@@ -80,9 +80,7 @@ local rate_of = scheduler.rate
 
 function scheduler.set_rate(group, rate)
   if type(group.lr) ~= "number" and lucerna.is_tensor(group.lr) then
-    local guard <close> = core._mode(false)
-    guard()
-    group.lr:fill_(rate)
+    lucerna.no_grad(group.lr.fill_, group.lr, rate)
   else
     group.lr = rate
   end

@@ -84,15 +84,17 @@ end
 --- clip_grad_norm(…): the old name of clip_grad_norm_.
 function clip.clip_grad_norm(...) return (clip.clip_grad_norm_(...)) end
 
+local function clamp(grads, limit)
+  for _, g in ipairs(grads) do g:clamp_(-limit, limit) end
+end
+
 --- clip_grad_value_(parameters, clip_value): clamps every gradient to [-clip_value, clip_value].
 function clip.clip_grad_value_(...)
   local who = "clip_grad_value_"
   local parameters, limit = arguments(who, { "parameters", "clip_value", "foreach" }, ...)
   limit = check.number(who, "clip_value", limit)
   local grads = gradients(check.tensors(who, "parameters", parameters))
-  local guard <close> = core._mode(false)
-  guard()
-  for _, g in ipairs(grads) do g:clamp_(-limit, limit) end
+  lucerna.no_grad(clamp, grads, limit)
 end
 
 return clip

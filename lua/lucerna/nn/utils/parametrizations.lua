@@ -117,9 +117,7 @@ local function new_base(self, q, like)
   return original
 end
 
-function Orthogonal:right_inverse(q)
-  local guard <close> = root._mode(false)
-  guard()
+local function original_of(self, q)
   if table.concat(q:size(), " ") ~= table.concat(self.shape, " ") then
     check.fail("Expected a matrix or batch of matrices of shape torch.Size(%s). Got a tensor of "
       .. "shape %s.", shape_text(self.shape), check.size(q))
@@ -131,6 +129,8 @@ function Orthogonal:right_inverse(q)
   return nil, "It is not possible to assign to the matrix exponential or the Cayley "
     .. "parametrizations when use_trivialization=false."
 end
+
+function Orthogonal:right_inverse(q) return lucerna.no_grad(original_of, self, q) end
 
 --- orthogonal(module, name = "weight", orthogonal_map, {use_trivialization = true}): keeps a matrix
 -- (or a batch of them, [*, n, k]) orthogonal: its columns, or its rows if k > n. orthogonal_map:
@@ -204,23 +204,21 @@ function SpectralNormMap:__init(weight, iterations, dim, eps)
   self.dim, self.eps = dim > 0 and dim or n + dim + 1, eps
   if n == 1 then return end
   self.n_power_iterations = iterations
-  local guard <close> = root._mode(false)
-  guard()
-  local rows = SpectralNorm.matrix(weight, self.dim)
+  local rows = SpectralNorm.matrix(weight:detach(), self.dim)
   self:register_buffer("_u", SpectralNorm.random(weight, rows:size(1), eps))
   self:register_buffer("_v", SpectralNorm.random(weight, rows:size(2), eps))
   self:iterate(rows, 15)
 end
 
 -- u first, then v, in place: both are buffers.
-function SpectralNormMap:iterate(rows, n)
-  local guard <close> = root._mode(false)
-  guard()
+local function iterate(self, rows, n)
   for _ = 1, n do
     self._u:copy_(normalize(rows:mv(self._v), { dim = 1, eps = self.eps }))
     self._v:copy_(normalize(rows:t():mv(self._u), { dim = 1, eps = self.eps }))
   end
 end
+
+function SpectralNormMap:iterate(rows, n) lucerna.no_grad(iterate, self, rows, n) end
 
 function SpectralNormMap:forward(weight)
   if weight:dim() == 1 then return normalize(weight, { dim = 1, eps = self.eps }) end

@@ -47,15 +47,15 @@ function SpectralNorm.check_iterations(who, n)
 end
 
 -- v first, then u, in place: both are buffers.
-function SpectralNorm:iterate(matrix, u, v)
-  local guard <close> = root._mode(false)
-  guard()
+local function iterate(self, matrix, u, v)
   for _ = 1, self.n_power_iterations do
     v:copy_(normalize(matrix:t():mv(u), { dim = 1, eps = self.eps }))
     u:copy_(normalize(matrix:mv(v), { dim = 1, eps = self.eps }))
   end
   return u:clone(), v:clone() -- the graph keeps them; the next forward changes the buffers
 end
+
+function SpectralNorm:iterate(...) return lucerna.no_grad(iterate, self, ...) end
 
 function SpectralNorm:compute(module, iterate)
   local name = self.name
@@ -102,8 +102,6 @@ local function has(state_dict, key, suffixes)
 end
 
 local function upgrade(state_dict, key, dim)
-  local guard <close> = root._mode(false)
-  guard()
   local original, weight = state_dict[key .. "_orig"], state_dict[key]
   local v = solve_v(SpectralNorm.matrix(original, dim), state_dict[key .. "_u"],
     (original / weight):mean())
@@ -123,7 +121,7 @@ local function load_old(hook)
       return -- a new one without its metadata
     end
     if has(state_dict, key, { "_orig", "", "_u" }) then
-      return upgrade(state_dict, key, hook.dim)
+      return lucerna.no_grad(upgrade, state_dict, key, hook.dim)
     end
     for _, suffix in ipairs(strict and { "_orig", "", "_u" } or {}) do
       if state_dict[key .. suffix] == nil then missing_keys[#missing_keys + 1] = key .. suffix end
@@ -162,14 +160,11 @@ function spectral_norm.spectral_norm(...)
   dim = dim or SpectralNorm.default_dim(module)
   local hook = setmetatable({ name = name, dim = dim, n_power_iterations = iterations, eps = eps },
     SpectralNorm)
-  local u, v
-  do
-    local guard <close> = root._mode(false)
-    guard()
+  local u, v = lucerna.no_grad(function()
     local matrix = SpectralNorm.matrix(weight, dim)
-    u = SpectralNorm.random(weight, matrix:size(1), eps)
-    v = SpectralNorm.random(weight, matrix:size(2), eps)
-  end
+    return SpectralNorm.random(weight, matrix:size(1), eps),
+      SpectralNorm.random(weight, matrix:size(2), eps)
+  end)
   computed.install(module, name, hook, { { "_orig", weight }, { "_u", u }, { "_v", v } },
     weight:detach(), function() hook.handles = register_state_hooks(module, hook) end)
   return module
