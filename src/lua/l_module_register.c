@@ -230,8 +230,7 @@ static int swap_in(lua_State *L) {
 static int swap_back(lua_State *L) {
   for (lua_getfield(L, 1, "count"); lua_tointeger(L, 2) > 0; lua_getfield(L, 1, "count")) {
     lua_Integer k = lua_tointeger(L, 2);
-    lua_rawgeti(L, 1, k);
-    exchange(L, 3);
+    if (lua_rawgeti(L, 1, k) == LUA_TTABLE) exchange(L, 3);
     lua_pushinteger(L, k - 1);
     lua_setfield(L, 1, "count");
     lua_settop(L, 1);

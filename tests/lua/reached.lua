@@ -36,6 +36,12 @@ local MAKERS = {
   function() return function() end, function() error "refused" end, coroutine.create(print) end,
   function() return {}, { 1, 2 }, { {} }, { "x" }, { x = 1 }, { false }, { lucerna.ones(2) } end,
   function() return setmetatable({}, { __index = error }), io.stdout, io.tmpfile() end,
+  function()
+    local function always(value) return function() return value end end
+    return setmetatable({}, { __index = always(2), __len = always(3), __name = "Odd" }),
+      setmetatable({}, { __index = function(t) return t end, __len = always "x" }),
+      setmetatable({}, { __index = always(lucerna.ones(1)), __pairs = error })
+  end,
   function() return lucerna.ones(2), lucerna.ones(2, 2), lucerna.tensor(1), lucerna.zeros(0, 3) end,
   function() return lucerna.ones(2, { requires_grad = true }) * 2 end,
   function() return nn.Parameter(lucerna.ones(2)) end,
