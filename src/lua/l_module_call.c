@@ -462,7 +462,7 @@ void luc_l_call_host(luc_host *host) {
 
 /* ---- the path in messages ---- */
 
-enum { MAX_CHAIN = 64 };
+enum { MAX_CHAIN = 64, MAX_LEVELS = 4096 };
 
 /* Is the function on top the forward of the peer, one of our drivers, or our C call? */
 static bool is_call(lua_State *L, luc_l_peer *peer, int index) {
@@ -509,11 +509,11 @@ typedef struct place {
 } place;
 
 /* Adds the modules of one coroutine's stack. A method that a forward ends in (return self:f(x)) has
- * taken its frame. */
+ * taken its frame. Lua takes as many steps to find a level as its number says. */
 static void find_frames(lua_State *L, place *p) {
   lua_Debug ar;
   if (!lua_checkstack(L, 12)) return;
-  for (int level = 0; p->n < MAX_CHAIN && lua_getstack(L, level, &ar); level++) {
+  for (int n = 0; n < MAX_LEVELS && p->n < MAX_CHAIN && lua_getstack(L, n, &ar); n++) {
     int top = lua_gettop(L);
     luc_l_peer *peer = push_first(L, &ar) ? luc_l_topeer(L, -1) : NULL;
     if (peer && peer->m) {

@@ -99,6 +99,23 @@ describe("an error", function()
     parity.refused("split: split_size must be an integer (got string 'a')", x.split, x, "a")
   end)
 
+  it("takes no longer to raise by the square of how deep calls are", function()
+    local nn = lucerna.nn
+    local Deep = nn.class("Deep")
+    local function descend(n)
+      if n == 0 then return lucerna.ones("a") end
+      return (descend(n - 1))
+    end
+    Deep.forward = function(_, n) return (descend(n)) end
+    local net = nn.Sequential(Deep())
+    local message = select(2, pcall(net, 500))
+    assert.is_truthy(message:find("in 0 (Deep): ones: size must be", 1, true), message)
+    local began = os.clock()
+    message = select(2, pcall(descend, 100000))
+    assert.is_truthy(message:find(": ones: size must be", 1, true), message)
+    assert.is_true(os.clock() - began < 3) -- seconds
+  end)
+
   it("shows the shapes that do not fit", function()
     parity.refused("size of tensor a (3) must match the size of tensor b (4) at " ..
       "non-singleton dimension 2", function() return x + lucerna.ones(4) end)
