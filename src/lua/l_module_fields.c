@@ -424,40 +424,48 @@ static int assign_config(lua_State *L, luc_l_peer *peer, int p) {
 
 /* ---- plain tables that hold modules ---- */
 
-/* Does the plain table at `index` hold a module or parameter at any depth? seen: tables visited. */
-static bool holds_modules(lua_State *L, int index, int seen) {
-  luc_l_checkstack(L, 8);
-  lua_pushvalue(L, index);
-  if (lua_rawget(L, seen) != LUA_TNIL) {
-    lua_pop(L, 1);
-    return false;
-  }
-  lua_pushvalue(L, index);
+/* Puts the table on top into the queue, an array that has its tables as keys, too, unless it was
+ * there; returns how many there are then. */
+static lua_Integer enqueue(lua_State *L, int queue, lua_Integer n) {
+  lua_pushvalue(L, -1);
+  if (lua_rawget(L, queue) != LUA_TNIL) return n;
+  lua_pushvalue(L, -2);
   lua_pushboolean(L, true);
-  lua_rawset(L, seen);
-  lua_pop(L, 1);
-  lua_pushnil(L);
-  while (lua_next(L, index)) {
-    int at = lua_gettop(L);
-    luc_tensor *t = luc_l_totensor(L, at);
-    bool found = luc_l_topeer(L, at) != NULL || (t && t->flags & LUC_TF_PARAMETER);
-    if (!found && lua_type(L, at) == LUA_TTABLE) {
-      bool plain = !lua_getmetatable(L, at);
+  lua_rawset(L, queue);
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, queue, n + 1);
+  return n + 1;
+}
+
+/* Does the plain table on top hold a module or parameter at any depth? */
+static bool holds_modules(lua_State *L) {
+  luc_l_checkstack(L, 12);
+  const int top = lua_gettop(L), queue = top + 1;
+  bool found = false;
+  lua_newtable(L);
+  lua_pushvalue(L, top);
+  lua_Integer n = enqueue(L, queue, 0);
+  for (lua_Integer k = 1; k <= n && !found; k++) {
+    lua_settop(L, queue);
+    lua_rawgeti(L, queue, k);
+    lua_pushnil(L);
+    while (!found && lua_next(L, queue + 1)) {
+      const int at = lua_gettop(L);
+      const luc_tensor *t = luc_l_totensor(L, at);
+      found = luc_l_topeer(L, at) != NULL || (t && t->flags & LUC_TF_PARAMETER);
+      const bool table = lua_istable(L, at), plain = table && !lua_getmetatable(L, at);
       lua_settop(L, at);
-      found = plain && holds_modules(L, at, seen);
+      if (plain) n = enqueue(L, queue, n);
+      lua_settop(L, at - 1);
     }
-    if (found) {
-      lua_settop(L, at - 2);
-      return true;
-    }
-    lua_pop(L, 1);
   }
-  return false;
+  lua_settop(L, top);
+  return found;
 }
 
 static void check_table(lua_State *L, const char *name, int index) {
-  lua_newtable(L);
-  if (holds_modules(L, index, lua_gettop(L)))
+  lua_pushvalue(L, index);
+  if (holds_modules(L))
     luc_l_error(L,
                 "field '%s' is a plain table that holds modules or parameters, which would not be "
                 "registered: use nn.ModuleList, nn.ModuleDict, nn.ParameterList or "

@@ -80,3 +80,30 @@ for name, make in pairs {sequentials = sequentials, lists = lists, links = links
     end)
   end)
 end
+
+describe("a chain of tables in a field", function()
+  local function chain(n, last)
+    local first = {}
+    local table = first
+    for _ = 1, n do
+      table.following = {first}
+      table = table.following
+    end
+    table.last = last
+    return first
+  end
+
+  it("may be of any length", function()
+    local m = nn.Module()
+    m.list = chain(300000, 7)
+    assert.are.equal(0, #m:state_dict())
+  end)
+
+  it("is looked through to its end", function()
+    local m = nn.Module()
+    local ok, message = pcall(function() m.list = chain(300000, nn.ReLU()) end)
+    assert.is_false(ok)
+    assert.is_truthy(message:find("field 'list' is a plain table that holds modules", 1, true))
+    assert.is_nil(m.list)
+  end)
+end)
