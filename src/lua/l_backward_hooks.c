@@ -86,6 +86,7 @@ static luc_status pass(lua_State *L, luc_l_nn *nn, luc_hooked *h, int first, boo
 /* core.nn._hooked_inputs(m, anchor, …): what _hooked_outputs wants, and the arguments anew. */
 static int hooked_inputs(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "hook");
+  luaL_checkany(L, 2);
   luc_l_nn *nn = peer->nn;
   luc_context *ctx = nn->st->ctx;
   hooked *state = push_state(L, nn);

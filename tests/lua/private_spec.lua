@@ -13,4 +13,11 @@ describe("functions that can be reached from lucerna.core", function()
     local n = tonumber(text:match "(%d+) functions\n$")
     assert.is_true(n and n > 900, text:sub(-2000))
   end)
+
+  it("read no argument that they were not passed", function()
+    local lucerna, core = require "lucerna", require "lucerna.core"
+    local ok, message = pcall(core.nn._hooked_inputs, lucerna.nn.ReLU())
+    assert.is_false(ok)
+    assert.is_truthy(message:find("value expected", 1, true), message)
+  end)
 end)
