@@ -2,7 +2,6 @@
 -- is a table; `Class.getters.mean(self)` makes the field d.mean, computed when it is read.
 
 local lucerna = require "lucerna"
-local core = require "lucerna.core"
 local constraints = require "lucerna.distributions.constraints"
 local arguments = require "lucerna.arguments"
 local classes = require "lucerna.classes"

@@ -47,7 +47,7 @@ function SpectralNorm.check_iterations(who, n)
 end
 
 -- v first, then u, in place: both are buffers.
-local function iterate(self, matrix, u, v)
+local function iterated(self, matrix, u, v)
   for _ = 1, self.n_power_iterations do
     v:copy_(normalize(matrix:t():mv(u), { dim = 1, eps = self.eps }))
     u:copy_(normalize(matrix:mv(v), { dim = 1, eps = self.eps }))
@@ -55,7 +55,7 @@ local function iterate(self, matrix, u, v)
   return u:clone(), v:clone() -- the graph keeps them; the next forward changes the buffers
 end
 
-function SpectralNorm:iterate(...) return lucerna.no_grad(iterate, self, ...) end
+function SpectralNorm:iterate(...) return lucerna.no_grad(iterated, self, ...) end
 
 function SpectralNorm:compute(module, iterate)
   local name = self.name
