@@ -100,7 +100,7 @@ static int go_on(lua_State *L, int status, lua_KContext unused) {
 
 static int suspendable(lua_State *L) {
   luaL_checkany(L, 2);
-  lua_State *co = lua_newthread(L);
+  lua_newthread(L);
   region *r = lua_newuserdatauv(L, sizeof *r, GUARD);
   r->in_force = false;
   luc_l_set_meta(L, luc_l_state_of(L), LUC_L_SUSPENDED_META);
