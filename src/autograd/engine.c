@@ -5,6 +5,7 @@
 
 #include "autograd/graph.h"
 #include "base/array.h"
+#include "base/float_mode.h"
 #include "cpu/copy.h"
 #include "cpu/embed.h"
 #include "cpu/reduce.h"
@@ -463,6 +464,7 @@ static luc_status pass(luc_run *run, luc_tensor *const *outputs, int n, luc_tens
   luc_context *ctx = run->ctx;
   bool mode = ctx->grad_mode, inside = ctx->inside_op;
   luc_status status = LUC_OK;
+  const luc_float_mode own = luc__float_enter();
   ctx->inside_op = false;
   run->outer = ctx->pass;
   run->number = ++ctx->next_id;
@@ -476,6 +478,7 @@ static luc_status pass(luc_run *run, luc_tensor *const *outputs, int n, luc_tens
   ctx->pass = run->outer;
   ctx->grad_mode = mode;
   ctx->inside_op = inside;
+  luc__float_leave(own);
   run_free(run);
   return status;
 }

@@ -11,7 +11,8 @@
 typedef unsigned luc_float_mode;
 
 #if defined(__x86_64__)
-enum { LUC_FLOAT_FLAGS = 0x3f, LUC_FLOAT_FLUSHES = 0x8040 }; /* MXCSR: what happened; FTZ, DAZ */
+/* MXCSR: what happened; FTZ, DAZ; nothing traps, to nearest. */
+enum { LUC_FLOAT_FLAGS = 0x3f, LUC_FLOAT_FLUSHES = 0x8040, LUC_FLOAT_PLAIN = 0x1f80 };
 static inline luc_float_mode luc__float_mode(void) {
   return _mm_getcsr() & ~(luc_float_mode)LUC_FLOAT_FLAGS;
 }
@@ -20,7 +21,7 @@ static inline void luc__set_float_mode(luc_float_mode mode) {
   if (now != (mode | flags)) _mm_setcsr(mode | flags);
 }
 #elif defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)
-enum { LUC_FLOAT_FLUSHES = 1 << 24 }; /* FPCR: FZ */
+enum { LUC_FLOAT_FLUSHES = 1 << 24, LUC_FLOAT_PLAIN = 0 }; /* FPCR: FZ */
 static inline luc_float_mode luc__float_mode(void) {
   return (luc_float_mode)__builtin_aarch64_get_fpcr();
 }
@@ -28,7 +29,7 @@ static inline void luc__set_float_mode(luc_float_mode mode) {
   if (luc__float_mode() != mode) __builtin_aarch64_set_fpcr(mode);
 }
 #else
-enum { LUC_FLOAT_FLUSHES = 0 };
+enum { LUC_FLOAT_FLUSHES = 0, LUC_FLOAT_PLAIN = 0 };
 static inline luc_float_mode luc__float_mode(void) {
   return 0;
 }
@@ -36,5 +37,16 @@ static inline void luc__set_float_mode(luc_float_mode mode) {
   (void)mode;
 }
 #endif
+
+/* Kernels round to nearest, and nothing they do raises a signal, whatever the host has set: returns
+ * the host's mode, for luc__float_leave. */
+static inline luc_float_mode luc__float_enter(void) {
+  const luc_float_mode own = luc__float_mode(), flushes = own & LUC_FLOAT_FLUSHES;
+  if (own != (LUC_FLOAT_PLAIN | flushes)) luc__set_float_mode(LUC_FLOAT_PLAIN | flushes);
+  return own;
+}
+static inline void luc__float_leave(luc_float_mode own) {
+  if ((own & ~(luc_float_mode)LUC_FLOAT_FLUSHES) != LUC_FLOAT_PLAIN) luc__set_float_mode(own);
+}
 
 #endif

@@ -2,10 +2,11 @@
  * complete the arguments, cast them (autocast), decide on recording, run, record. Failure leaves
  * nothing half-made: results are released, and histories change only after everything that can fail
  * has succeeded. */
+#include <string.h>
+
+#include "base/float_mode.h"
 #include "ops/autocast.h"
 #include "ops/vmap.h"
-
-#include <string.h>
 
 void luc__value_release(luc_context *ctx, luc_value *v) {
   if (v->kind == LUC_TENSOR) luc_tensor_release(ctx, v->as.tensor);
@@ -54,9 +55,11 @@ static luc_status run_row(luc_context *ctx, luc_run_fn run, luc_value *args, luc
 /* The same with recording off for what it calls. */
 static luc_status run_inside(luc_context *ctx, luc_run_fn run, luc_value *args, luc_value *out) {
   bool outer = ctx->inside_op;
+  const luc_float_mode own = luc__float_enter();
   ctx->inside_op = true;
   luc_status status = run_row(ctx, run, args, out);
   ctx->inside_op = outer;
+  luc__float_leave(own);
   return status;
 }
 

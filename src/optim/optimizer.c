@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/float_mode.h"
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "ops/op.h"
@@ -515,8 +516,10 @@ luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o) {
   for (int g = 0; g < o->ngroups; at += o->groups[g++]->n)
     LUC_GO(gather(ctx, o, o->groups[g], o->updates + at, held + at, &o->groups[g]->gathered));
   at = 0;
+  const luc_float_mode own = luc__float_enter();
   for (int g = 0; g < o->ngroups; at += o->groups[g++]->n)
     update_group(ctx, o, o->groups[g], o->updates + at, held + at);
+  luc__float_leave(own);
 done:
   for (int i = 0; i < total; i++) operands_release(ctx, &held[i]);
   for (int g = 0; g < o->ngroups; g++) settle(ctx, o->groups[g], status == LUC_OK);

@@ -1,7 +1,10 @@
 /* Training comes to the same bits with one thread, several, and a host's own parallel loop. */
+#define _GNU_SOURCE /* feenableexcept */
+#include <fenv.h>
 #include <pthread.h>
 
 #include "nets.h"
+#include "ops/op.h"
 
 /* A host's loop that runs the last piece first. */
 static void backwards(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
@@ -77,4 +80,48 @@ TEST("convolutions train to the same bits with any threads and a host's loop") {
   int loops = 0;
   trained(make_convolutions, 4, dealt, &loops);
   CHECK(loops > 20); /* the host's loop is what runs them */
+}
+
+/* A digest of functions that round their argument on the way, and of what a softmax divides. */
+static uint64_t computed(void) {
+  enum { N = 1000 };
+  const luc_opid ops[] = {LUC_OP_erf, LUC_OP_tan, LUC_OP_exp, LUC_OP_log};
+  luc_context *ctx = NULL;
+  uint64_t digest = 14695981039346656037u;
+  CHECK_OK(luc_context_new(NULL, &ctx));
+  CHECK_OK(luc__ops_init(ctx));
+  for (int double_too = 0; double_too < 2; double_too++) {
+    luc_tensor *x = NULL;
+    CHECK_OK(luc_tensor_new(ctx, double_too ? LUC_FLOAT64 : LUC_FLOAT32, 1, (int64_t[]){N}, &x));
+    for (int i = 0; i < N; i++)
+      if (double_too)
+        ((double *)luc_tensor_data(x))[i] = (i - N / 2) / 128.0;
+      else
+        ((float *)luc_tensor_data(x))[i] = (float)(i - N / 2) / 128;
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+      luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(x)}, out[LUC_MAX_RESULTS];
+      CHECK_OK(luc_call(ctx, ops[k], args, 1, out));
+      const unsigned char *bytes = luc_tensor_data(out[0].as.tensor);
+      for (int64_t i = 0; i < N * (double_too ? 8 : 4); i++)
+        digest = (digest ^ bytes[i]) * 1099511628211u;
+      luc_tensor_release(ctx, out[0].as.tensor);
+    }
+    luc_tensor_release(ctx, x);
+  }
+  luc_context_free(ctx);
+  return digest;
+}
+
+TEST("a host's rounding and its traps are not those of kernels, and stay") {
+  const uint64_t training = trained(make_mlp, 2, NULL, NULL), functions = computed();
+  const int traps = FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW | FE_UNDERFLOW;
+  CHECK_EQ(fesetround(FE_UPWARD), 0);
+  feenableexcept(traps);
+  const uint64_t other_training = trained(make_mlp, 2, NULL, NULL), other = computed();
+  CHECK_EQ(fegetround(), FE_UPWARD);
+  CHECK_EQ(fegetexcept(), traps);
+  fedisableexcept(FE_ALL_EXCEPT);
+  CHECK_EQ(fesetround(FE_TONEAREST), 0);
+  CHECK(other_training == training);
+  CHECK(other == functions);
 }
