@@ -50,9 +50,11 @@ static bool push_position(lua_State *L, lua_State *thread, const luc_l_state *st
 /* Pushes "file:line: " of the first Lua frame that is not ours, or "". */
 static void push_where(lua_State *L, luc_l_state *st) {
   lua_State *threads[LUC_L_THREADS];
-  bool ours = true; /* a coroutine of our own Lua code stands for who resumed it */
-  for (int i = luc_l_threads(L, st, threads) - 1; i >= 0 && ours; i--)
+  bool ours = true; /* a coroutine of our own code stands for who resumed it */
+  for (int i = luc_l_threads(L, st, threads) - 1; i >= 0 && ours; i--) {
     if (push_position(L, threads[i], st, &ours)) return;
+    ours = ours || (i > 0 && luc_l_runs_region(threads[i - 1]));
+  }
   lua_pushliteral(L, "");
 }
 

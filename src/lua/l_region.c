@@ -114,6 +114,15 @@ static int suspendable(lua_State *L) {
   return go_on(L, LUA_OK, 0);
 }
 
+bool luc_l_runs_region(lua_State *thread) {
+  lua_Debug ar;
+  if (!lua_checkstack(thread, 1) || !lua_getstack(thread, 0, &ar)) return false;
+  lua_getinfo(thread, "f", &ar);
+  const bool runs = lua_tocfunction(thread, -1) == suspendable;
+  lua_pop(thread, 1);
+  return runs;
+}
+
 void luc_l_open_region(lua_State *L, luc_l_state *st) {
   luc_l_make_meta(L, st, LUC_L_SUSPENDED_META, "lucerna.suspendable");
   lua_pushcfunction(L, region_close);

@@ -148,6 +148,7 @@ void luc_l_open_context(lua_State *L, luc_l_state *st);  /* threads, memory, pri
 void luc_l_open_random(lua_State *L, luc_l_state *st);   /* seeds and generators */
 void luc_l_open_scope(lua_State *L, luc_l_state *st);    /* lucerna.scope */
 void luc_l_open_region(lua_State *L, luc_l_state *st);   /* modes while a function runs */
+bool luc_l_runs_region(lua_State *thread);               /* is it what this thread runs? */
 void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator calls */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, grad, modes */
 void luc_l_open_graph(lua_State *L, luc_l_state *st);    /* hooks, Function */

@@ -229,7 +229,11 @@ luc_status luc__run_lerp(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_value g = luc_v_tensor(b->gout[0]), weight = b->args[2];
-  if (weight.kind == LUC_TENSOR) weight = luc_v_tensor(luc__f_conj(&f, weight.as.tensor));
+  if (weight.kind == LUC_TENSOR) {
+    bool boolean = weight.as.tensor->dtype == LUC_BOOL; /* cannot be subtracted */
+    weight = luc_v_tensor(boolean ? luc__f_to(&f, weight.as.tensor, LUC_INT64)
+                                  : luc__f_conj(&f, weight.as.tensor));
+  }
   if (luc__needs(b, 0)) {
     luc_value rest = weight.kind == LUC_TENSOR
                          ? luc_v_tensor(of(&f, LUC_OP_sub, luc_v_int(1), weight))

@@ -93,6 +93,13 @@ describe("gradients", function()
     end
   end)
 
+  it("of lerp by truths go to the end that is taken", function()
+    local x, y = leaf {1, 2}, leaf {3, 5}
+    lucerna.lerp(x, y, lucerna.tensor {true, false}):sum():backward()
+    assert.same({0, 1}, x.grad:tolist())
+    assert.same({1, 0}, y.grad:tolist())
+  end)
+
   it("of quantiles go to the NaN that the quantile is", function()
     local x = leaf {1, 0 / 0, 3, 2}
     x:quantile(0.25):backward()
