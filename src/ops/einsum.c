@@ -204,8 +204,8 @@ static luc_tensor *grouped(luc_formula *f, luc_tensor *t, const groups *g, const
                         (int64_t[]){g->size[BOTH], rows, columns});
 }
 
-/* Where nothing is summed, elements are multiplied, of any two dtypes; but all of one side by all of
- * the other are a matrix product, whose gradients are products, too. */
+/* Where nothing is summed, elements are multiplied, of any two dtypes; but all of one side by all
+ * of the other are a matrix product, whose gradients are products, too. */
 static bool by_elements(const groups *g, const luc_tensor *a, const luc_tensor *b) {
   if (g->size[SUMMED] != 1) return false;
   return g->size[LEFT] == 1 || g->size[RIGHT] == 1 || a->dtype != b->dtype || a->dtype == LUC_BOOL;

@@ -70,14 +70,14 @@ describe("arguments", function()
   end)
 
   it("name what the overload that knows the others lacks", function()
-    local x = lucerna.ones(2, 2)
-    parity.refused("max: unknown argument 'keepdm' (did you mean 'keepdim'?)", x.max, x,
+    local y = lucerna.ones(2, 2)
+    parity.refused("max: unknown argument 'keepdm' (did you mean 'keepdim'?)", y.max, y,
       { dim = 1, keepdm = true })
     parity.refused("arange: unknown argument 'stp' (did you mean 'step'?)", lucerna.arange,
       { start = 1, ["end"] = 3, stp = 1 })
-    parity.refused("to: unknown argument 'non_block' (did you mean 'non_blocking'?)", x.to, x,
+    parity.refused("to: unknown argument 'non_block' (did you mean 'non_blocking'?)", y.to, y,
       { device = "cpu", non_block = true })
-    parity.refused("max: keepdim must be a boolean (got number 7)", x.max, x,
+    parity.refused("max: keepdim must be a boolean (got number 7)", y.max, y,
       { dim = 1, keepdim = 7 })
   end)
 
@@ -220,7 +220,8 @@ describe("results", function()
     local w = lucerna.ones(2, { requires_grad = true })
     for _, same in ipairs { y:contiguous(), y:positive(), y:conj(), y:resolve_conj(), y:cpu(),
       y:float(), y:to(f), y:to(f, true), y:to("cpu"), y:to("cpu", f, true), y:to(x, true),
-      y:to("cpu", { non_blocking = true }), y:type_as(x), y:type(f, true), y:to { dtype = f }, y:flatten(), y:flatten(1, -1) } do
+      y:to("cpu", { non_blocking = true }), y:type_as(x), y:type(f, true), y:to { dtype = f },
+      y:flatten(), y:flatten(1, -1) } do
       assert.is_true(rawequal(y, same))
     end
     assert.is_true(rawequal(w, w:contiguous()))

@@ -218,40 +218,6 @@ describe("backward", function()
   end)
 end)
 
-describe("lists of 70,000 tensors", function()
-  local MANY = 70000
-
-  it("have gradients as operands", function()
-    local x, list = lucerna.ones(1):requires_grad_(), {}
-    for k = 1, MANY do list[k] = x end
-    lucerna.cat(list):sum():backward()
-    assert.are.equal(MANY, x.grad:item())
-  end)
-
-  it("have gradients as results", function()
-    local x = lucerna.zeros(MANY):requires_grad_()
-    local parts = x:unbind(1)
-    parts[MANY]:mul(3):backward()
-    assert.are.equal(3, x.grad:sum():item())
-    assert.are.equal(3, x.grad[-1]:item())
-  end)
-
-  it("go through a Function", function()
-    local Sum = lucerna.autograd.Function("Sum", {
-      forward = function(_, ...) return lucerna.stack {...}:sum() end,
-      backward = function(ctx, g)
-        local grads = {}
-        for k = 1, #ctx.needs_input_grad do grads[k] = g:expand(1) end
-        return table.unpack(grads)
-      end,
-    })
-    local x, list = lucerna.ones(1):requires_grad_(), {}
-    for k = 1, MANY do list[k] = x end
-    Sum.apply(table.unpack(list)):backward()
-    assert.are.equal(MANY, x.grad:item())
-  end)
-end)
-
 describe("autograd.grad", function()
   it("does not come from a tensor that only lends its shape", function()
     local like, x = lucerna.ones(2, 2, {requires_grad = true}), lucerna.ones(4)

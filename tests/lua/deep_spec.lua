@@ -1,5 +1,5 @@
 -- Chains of modules of any length are built, called, walked, converted, cloned, printed and dropped
--- without using up a stack, C's or Lua's.
+-- without using up a stack, C's or Lua's; so are long lists of tensors.
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
@@ -105,5 +105,39 @@ describe("a chain of tables in a field", function()
     assert.is_false(ok)
     assert.is_truthy(message:find("field 'list' is a plain table that holds modules", 1, true))
     assert.is_nil(m.list)
+  end)
+end)
+
+describe("lists of 70,000 tensors", function()
+  local MANY = 70000
+
+  it("have gradients as operands", function()
+    local x, list = lucerna.ones(1):requires_grad_(), {}
+    for k = 1, MANY do list[k] = x end
+    lucerna.cat(list):sum():backward()
+    assert.are.equal(MANY, x.grad:item())
+  end)
+
+  it("have gradients as results", function()
+    local x = lucerna.zeros(MANY):requires_grad_()
+    local parts = x:unbind(1)
+    parts[MANY]:mul(3):backward()
+    assert.are.equal(3, x.grad:sum():item())
+    assert.are.equal(3, x.grad[-1]:item())
+  end)
+
+  it("go through a Function", function()
+    local Sum = lucerna.autograd.Function("Sum", {
+      forward = function(_, ...) return lucerna.stack {...}:sum() end,
+      backward = function(ctx, g)
+        local grads = {}
+        for k = 1, #ctx.needs_input_grad do grads[k] = g:expand(1) end
+        return table.unpack(grads)
+      end,
+    })
+    local x, list = lucerna.ones(1):requires_grad_(), {}
+    for k = 1, MANY do list[k] = x end
+    Sum.apply(table.unpack(list)):backward()
+    assert.are.equal(MANY, x.grad:item())
   end)
 end)

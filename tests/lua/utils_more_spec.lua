@@ -490,13 +490,13 @@ describe("nn.utils.parametrizations", function()
 
   it("the older functions refuse what is no parameter, and change nothing", function()
     local m = ready.weight_norm(nn.Linear(3, 3))
-    local text, keys = tostring(m), #m:state_dict()
+    local text, entries = tostring(m), #m:state_dict()
     for _, name in ipairs {"weight_norm", "spectral_norm"} do
       parity.refused(name .. ": 'weight' is not a parameter of ParametrizedLinear", utils[name], m)
       parity.refused(name .. ": 'running_mean' is not a parameter of BatchNorm1d", utils[name],
         nn.BatchNorm1d(2), "running_mean")
     end
-    assert.same({text, keys}, {tostring(m), #m:state_dict()})
+    assert.same({text, entries}, {tostring(m), #m:state_dict()})
     assert.equal(0, #m._forward_pre_hooks)
   end)
 
