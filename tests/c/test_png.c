@@ -45,7 +45,7 @@ TEST("what is no image, and where no file can be, is refused") {
                   "an image [1 to 4, height, width] (got [5, 1, 1])", live);
   io_check_failed(ctx, "empty", luc_png_save(ctx, path, none), LUC_ERR_SHAPE, "[1, 0, 4]", live);
   io_check_failed(ctx, "dtype", luc_png_save(ctx, path, floats), LUC_ERR_TYPE,
-                  "expected uint8 (got float32)", live);
+                  "must be uint8 (got float32)", live);
   io_check_failed(ctx, "folder", luc_png_save(ctx, "/no/such/file.png", good), LUC_ERR_IO,
                   "write_png: cannot create a file beside '/no/such/file.png'", live);
   CHECK_EQ(io_count_files(), files);
