@@ -174,7 +174,10 @@ static void advance(const luc_context *ctx, const luc_optimizer *o, const luc_va
 static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc_value *options,
                              luc_optim_slot *slot) {
   unsigned needs = needed(o->kind, options);
-  if (!slot->state[0]) advance(ctx, o, options, slot);
+  if (!slot->state[0]) {
+    if (!o->kind->counts) slot->steps = 0; /* the first one that counts is with a state */
+    advance(ctx, o, options, slot);
+  }
   for (int s = 0; s < LUC_MAX_STATES; s++) {
     if (slot->state[s] || !(needs >> s & 1)) continue;
     double first[2] = {0, 0}; /* of a complex parameter each part has a state */

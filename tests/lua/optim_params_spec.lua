@@ -195,3 +195,56 @@ describe("a parameter whose data got another shape", function()
     end
   end)
 end)
+
+describe("options that change between steps", function()
+  -- A step with this gradient.
+  local function step(o, p, grad)
+    p.grad = lucerna.tensor(grad):to(p.dtype)
+    o:step()
+  end
+
+  it("SGD's first buffer is the gradient, also where momentum comes late", function()
+    for _, load in ipairs {false, true} do
+      local p = lucerna.nn.Parameter(lucerna.tensor {1.0, 2.0})
+      local o = optim.SGD({p}, {lr = 1, dampening = 0.75})
+      step(o, p, {1.0, 1.0})
+      step(o, p, {1.0, 1.0})
+      o.param_groups[1].momentum = 0.5
+      if load then
+        local dict = o:state_dict()
+        o = optim.SGD({p}, {lr = 2})
+        o:load_state_dict(dict)
+      end
+      step(o, p, {2.0, 4.0})
+      assert.same({2.0, 4.0}, o.state[p].momentum_buffer:tolist())
+      assert.same({-3.0, -4.0}, p:tolist())
+      step(o, p, {2.0, 4.0})
+      assert.same({1.5, 3.0}, o.state[p].momentum_buffer:tolist())
+    end
+  end)
+
+  it("means of weight 1 are the gradient, whatever was before", function()
+    local options = {betas = {0.0, 0.9}, alpha = 0.0, centered = true, momentum = 0.0}
+    for kind, state in pairs {Adam = "exp_avg", AdamW = "exp_avg", Adamax = "exp_avg",
+      NAdam = "exp_avg", RAdam = "exp_avg", RMSprop = "grad_avg", Muon = "momentum_buffer"} do
+      local p = lucerna.nn.Parameter(lucerna.ones(2, 1))
+      local o = optim[kind]({p}, {lr = 0.5})
+      for name in pairs(o.param_groups[1]) do
+        if options[name] ~= nil then o.param_groups[1][name] = options[name] end
+      end
+      step(o, p, {{1e9}, {-3e8}})
+      step(o, p, {{0.3}, {-0.7}})
+      assert.same(lucerna.tensor {{0.3}, {-0.7}}:tolist(), o.state[p][state]:tolist(), kind)
+    end
+  end)
+
+  it("a group may hold tensors of its own", function()
+    local p, mask = parameter(1), lucerna.tensor {1.0, 0.0, 1.0}
+    local o = optim.SGD({{params = {p}, mask = mask}}, {lr = lucerna.tensor(0.5)})
+    assert.matches("\n    lr: 0.5\n    mask: tensor%(%[1., 0., 1.%]%)\n", tostring(o))
+    local dict = o:state_dict()
+    assert.same({1.0, 0.0, 1.0}, dict.param_groups[1].mask:tolist())
+    o:load_state_dict(dict)
+    assert.same({1.0, 0.0, 1.0}, o.param_groups[1].mask:tolist())
+  end)
+end)

@@ -201,6 +201,20 @@ describe("matrices:", function()
     parity.refused("col_var.*%[2, 2%].*%[1, 2%]", o.load_state_dict, o, dict)
   end)
 
+  it("the count of steps keeps its dtype in a state that is loaded", function()
+    local p = lucerna.nn.Parameter(lucerna.ones(2):to(lucerna.float16))
+    p.grad = p:detach():clone()
+    local o = lucerna.optim.Adafactor({p})
+    o:step()
+    local dict = o:state_dict()
+    dict.state[0].step:fill_(4099) -- no float16
+    o:load_state_dict(dict)
+    o:step()
+    assert.equal(lucerna.float32, o.state[p].step.dtype)
+    assert.equal(4100.0, o.state[p].step:item())
+    assert.equal(lucerna.float16, o.state[p].variance.dtype)
+  end)
+
   it("nothing changes when one update fails", function()
     local p, q = parameter {{1.0}}, parameter {{1.0}}
     p.grad, q.grad = lucerna.ones(1, 1), lucerna.ones(1, 1)

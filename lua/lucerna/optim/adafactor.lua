@@ -80,19 +80,18 @@ local function mean_square(grad, dim)
   return grad:norm(2, {dim = dim, keepdim = true}):square():div(grad:size(dim))
 end
 
-local function mix(old, new, share) return old + (new - old) * share end
-
 -- The new state and what estimates the square of the gradient; eps1 is a lower bound.
 local function estimate(state, grad, share, eps1)
   if grad:dim() < 2 then
-    local variance = mix(state.variance or grad:new_zeros(grad:size()), grad * grad, share)
+    local variance = (state.variance or grad:new_zeros(grad:size())):lerp(grad * grad, share)
     return {variance = variance}, variance
   end
-  local rows = mix(state.row_var or grad:new_zeros(without(grad, 1)), mean_square(grad, -1), share)
-  local columns =
-    mix(state.col_var or grad:new_zeros(without(grad, 2)), mean_square(grad, -2), share)
-  local mean = rows:mean(-2, {keepdim = true}):clamp {min = eps1}
-  return {row_var = rows, col_var = columns}, rows:matmul(columns) / mean
+  local function mean(old, d)
+    return (old or grad:new_zeros(without(grad, d))):lerp(mean_square(grad, -d), share)
+  end
+  local rows, columns = mean(state.row_var, 1), mean(state.col_var, 2)
+  local whole = rows:mean(-2, {keepdim = true}):clamp {min = eps1}
+  return {row_var = rows, col_var = columns}, rows:matmul(columns) / whole
 end
 
 local function root_mean_square(t) return t:norm(2):item() / math.sqrt(t:numel()) end

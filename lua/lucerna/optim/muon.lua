@@ -92,8 +92,8 @@ end
 local function update(group, p, state)
   local lr = Optimizer._number(group.lr)
   local grad, buffer = p.grad, state.momentum_buffer or p:new_zeros(p:size())
-  buffer = buffer + (grad - buffer) * (1 - group.momentum)
-  local move = group.nesterov and grad + (buffer - grad) * group.momentum or buffer
+  buffer = buffer:lerp(grad, 1 - group.momentum)
+  local move = group.nesterov and grad:lerp(buffer, group.momentum) or buffer
   local new = p * (1 - lr * group.weight_decay)
   local rate = lr * RATES[group.adjust_lr_fn or "original"](p:size(1), p:size(2))
   return new:add(orthogonal(move, group):to(p.dtype), {alpha = -rate}),

@@ -362,7 +362,11 @@ end
 
 -- ---- state dicts ----
 
-local function saved_value(value) return lucerna.is_tensor(value) and value:item() or value end
+-- Of a rate that is a tensor: its number.
+local function saved_value(value)
+  if lucerna.is_tensor(value) and value:numel() == 1 then return value:item() end
+  return value
+end
 
 -- The state of parameter k of group g: a table the caller may keep, or nil where there is none.
 function Optimizer:_get_state(g, k)
@@ -374,7 +378,8 @@ end
 -- Sizes that tensors of a parameter's state must have, by name; others may have any.
 function Optimizer:_shapes() return {} end -- luacheck: no self
 
--- A copy of saved state for a parameter: floating point tensors in its dtype, but for the step.
+-- A copy of what a parameter's saved state has under a name: floating point tensors in its dtype,
+-- but for the step.
 local function cast(param, name, value)
   if lucerna.is_tensor(value) then
     local floating = value.dtype.is_floating_point and name ~= "step"
@@ -383,7 +388,7 @@ local function cast(param, name, value)
     return value
   end
   local copy = {}
-  for key, item in pairs(value) do copy[key] = cast(param, name, item) end
+  for key, item in pairs(value) do copy[key] = cast(param, key, item) end
   return copy
 end
 
@@ -581,7 +586,7 @@ function Optimizer:__tostring()
   for g, group in ipairs(self.param_groups) do
     lines[#lines + 1] = (g > 1 and "\n" or "") .. "Parameter Group " .. g - 1
     for _, name in ipairs(option_names(self._options or NOTHING, group)) do
-      lines[#lines + 1] = "    " .. name .. ": " .. python(group[name])
+      lines[#lines + 1] = "    " .. name .. ": " .. python(saved_value(group[name]))
     end
   end
   lines[#lines + 1] = ")"
