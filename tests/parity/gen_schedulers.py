@@ -1,8 +1,9 @@
 """Records what torch.optim.lr_scheduler's schedulers make of the rates of two groups (and of the
 momentum of the first) in 30 epochs, into data/schedulers.lua. SWALR is torch.optim.swa_utils',
 whose AveragedModel and update_bn are here too.
-PyTorch 1.13's CyclicLR knows no betas; there its momentum is recorded and stands for beta 1.
-Run: python3 tests/parity/gen_schedulers.py"""
+CyclicLR's momentum is recorded and stands for beta 1.
+Run with PyTorch 2.15, where schedulers that resume leave the rates as they are, and one in a
+SequentialLR begins without a step of its own: python3 tests/parity/gen_schedulers.py"""
 import torch
 from torch.optim import lr_scheduler, swa_utils
 
@@ -61,6 +62,11 @@ CASES = [
                                      ("CosineAnnealingLR", {"T_max": 15, "eta_min": 0.001}),
                                      ("StepLR", {"step_size": 2, "gamma": 0.5})],
                       "milestones": [5, 20]}),
+    ("SequentialLR", {"schedulers": [("ExponentialLR", {"gamma": 0.9}),
+                                     ("SWALR", {"swa_lr": 0.05, "anneal_epochs": 4})],
+                      "milestones": [3]}),
+    ("SequentialLR", {"schedulers": [("ConstantLR", {"factor": 0.1}),
+                                     ("LinearLR", {"start_factor": 0.5})], "milestones": [0]}),
 ]
 
 # Where training goes on at epoch 7: the optimizer's groups know their first rates.
@@ -68,6 +74,8 @@ RESUMED = [
     ("LambdaLR", {"lr_lambda": "@slower"}),
     ("StepLR", {"step_size": 3, "gamma": 0.5}),
     ("MultiStepLR", {"milestones": [2, 8, 9]}),
+    ("MultiplicativeLR", {"lr_lambda": "@slower"}),
+    ("PolynomialLR", {"total_iters": 12, "power": 2.0}),
     ("LinearLR", {"total_iters": 15}),
     ("ExponentialLR", {"gamma": 0.9}),
     ("CosineAnnealingLR", {"T_max": 10, "eta_min": 0.1}),

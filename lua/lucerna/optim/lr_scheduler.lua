@@ -44,6 +44,10 @@ local function define(name, fields, finish)
   return made
 end
 
+-- Rates go on from the one before: there is none at epoch 0, nor where a scheduler that resumes is
+-- made, whose groups have its rates already.
+local function is_first(self) return self.last_epoch <= 0 or self._step_count == 1 end
+
 -- ---- functions of the epoch ----
 
 -- The base of LambdaLR and MultiplicativeLR. Objects that are called have state, functions none.
@@ -112,7 +116,7 @@ end
 lr_scheduler.MultiplicativeLR = classes.new("MultiplicativeLR", ByFunction)
 
 function lr_scheduler.MultiplicativeLR:get_lr()
-  if self.last_epoch <= 0 then return current(self.optimizer) end
+  if is_first(self) then return current(self.optimizer) end
   return each(self, function(lr, _, k) return lr * self:_factor(k) end)
 end
 
@@ -207,7 +211,7 @@ local LinearLR = lr_scheduler.LinearLR
 
 function LinearLR:get_lr()
   if self.last_epoch == 0 then return scaled(self, self.start_factor) end
-  if self.last_epoch > self.total_iters then return current(self.optimizer) end
+  if is_first(self) or self.last_epoch > self.total_iters then return current(self.optimizer) end
   local rise = self.end_factor - self.start_factor
   local before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
   return scaled(self, 1 + rise / before)
@@ -224,7 +228,7 @@ end
 lr_scheduler.ExponentialLR = define("ExponentialLR", {{"gamma"}})
 local ExponentialLR = lr_scheduler.ExponentialLR
 
-function ExponentialLR:get_lr() return scaled(self, self.last_epoch == 0 and 1 or self.gamma) end
+function ExponentialLR:get_lr() return scaled(self, is_first(self) and 1 or self.gamma) end
 
 function ExponentialLR:_get_closed_form_lr()
   return first_times(self, self.gamma ^ self.last_epoch)
@@ -238,7 +242,7 @@ local PolynomialLR = lr_scheduler.PolynomialLR
 
 function PolynomialLR:get_lr()
   local t, total = self.last_epoch, self.total_iters
-  if t == 0 or t > total then return current(self.optimizer) end
+  if is_first(self) or t > total then return current(self.optimizer) end
   return scaled(self, ((1 - t / total) / (1 - (t - 1) / total)) ^ self.power)
 end
 
@@ -271,8 +275,7 @@ local CosineAnnealingLR = lr_scheduler.CosineAnnealingLR
 
 function CosineAnnealingLR:get_lr()
   local t, T, low = self.last_epoch, self.T_max, self.eta_min
-  if t == 0 then return current(self.optimizer) end
-  if self._step_count == 1 and t > 0 then return self:_get_closed_form_lr() end
+  if is_first(self) then return current(self.optimizer) end
   if (t - 1 - T) % (2 * T) == 0 then -- at the bottom: 0 / 0 below
     local rise = (1 - cos(pi / T)) / 2
     return each(self, function(lr, base) return lr + (base - low) * rise end)
@@ -471,6 +474,8 @@ local function check_parts(who, optimizer, schedulers)
   return optimizer
 end
 
+function Composed:_begin() self:step() end
+
 function Composed:state_dict()
   local dict = LRScheduler.state_dict(self)
   dict._schedulers = {}
@@ -537,8 +542,18 @@ function SequentialLR:__init(...)
     scheduler.set_rate(group, group.initial_lr)
   end
   undo(self)
-  self._schedulers[1]:_initial_step()
-  self._last_lr = self._schedulers[1]:get_last_lr()
+  local part = self:_part(0)
+  part:_initial_step()
+  self._last_lr = part:get_last_lr()
+end
+
+-- The scheduler of an epoch, and the milestone where it began.
+function SequentialLR:_part(epoch)
+  local passed = 0
+  for _, milestone in ipairs(self._milestones) do
+    if milestone <= epoch then passed = passed + 1 end
+  end
+  return self._schedulers[passed + 1], self._milestones[passed]
 end
 
 -- An error after the part's step, which makes a new list of rates, does not undo it.
@@ -549,14 +564,11 @@ local FOLLOW = {__close = function(follow, problem)
 end}
 
 function SequentialLR:step()
-  local epoch, passed = self.last_epoch + 1, 0
-  for _, milestone in ipairs(self._milestones) do
-    if milestone <= epoch then passed = passed + 1 end
-  end
-  local part = self._schedulers[passed + 1]
+  local epoch = self.last_epoch + 1
+  local part, begun = self:_part(epoch)
   local _ <close> = setmetatable({self, part, part._last_lr, self.last_epoch}, FOLLOW)
   self.last_epoch = epoch
-  if self._milestones[passed] == epoch then part:step(0) else part:step() end
+  if begun == epoch then part:_begin() else part:step() end
   self._last_lr = part._last_lr
 end
 

@@ -19,7 +19,8 @@ local check_self = require("lucerna.plain").self_check "scheduler"
 
 --- The base: LRScheduler(optimizer, last_epoch = -1). `optim.class(name, lr_scheduler.LRScheduler)`
 -- makes a subclass, whose get_lr() returns the rates of epoch self.last_epoch, one per group.
--- last_epoch -1 begins anew; else the groups must know their `initial_lr`.
+-- last_epoch -1 begins anew; else the groups must know their `initial_lr`, and rates that go on
+-- from the one before stay as they are.
 scheduler.LRScheduler = classes.new "LRScheduler"
 local LRScheduler = scheduler.LRScheduler
 
@@ -157,6 +158,12 @@ function scheduler.unless_done(self, a, b, c, d, parts)
   return setmetatable(undo, UNDO)
 end
 
+local function go_to(self, epoch)
+  self.last_epoch = epoch or self.last_epoch + 1
+  local closed = epoch and self._get_closed_form_lr
+  scheduler.write(self, closed and closed(self) or self:get_lr())
+end
+
 --- Advances one epoch and sets the groups' learning rates. step(epoch) goes to an epoch, by the
 -- closed form where there is one.
 function LRScheduler:step(epoch)
@@ -164,9 +171,13 @@ function LRScheduler:step(epoch)
   if epoch ~= nil then scheduler.check_number(self.__name, "epoch", epoch) end
   local _ <close> = scheduler.unless_done(self, "last_epoch", "_step_count")
   self._step_count = self._step_count + 1
-  self.last_epoch = epoch or self.last_epoch + 1
-  local closed = epoch and self._get_closed_form_lr
-  scheduler.write(self, closed and closed(self) or self:get_lr())
+  go_to(self, epoch)
+end
+
+-- Goes to epoch 0, where a SequentialLR comes to this one; that is no step of its own.
+function LRScheduler:_begin()
+  local _ <close> = scheduler.unless_done(self, "last_epoch")
+  go_to(self, 0)
 end
 
 --- The rates of epoch last_epoch, from the groups' current ones.
