@@ -112,6 +112,27 @@ describe("LBFGS", function()
     assert.are.same({}, o:state_dict().state)
   end)
 
+  it("searches within max_eval, as PyTorch 2.15 does", function()
+    local cases = {[1] = {1.99848432, -0.999675482, 4}, [2] = {1.99167059, -0.99821519, 6},
+      [3] = {1.95458843, -0.990226175, 8}, [5] = {1.76290037, -0.94765044, 10}}
+    for most, want in pairs(cases) do
+      local p = lucerna.nn.Parameter(lucerna.tensor({2.0, -1.0}, {dtype = lucerna.float64}))
+      local o = optim.LBFGS({p}, {lr = 1e-3, max_eval = most, line_search_fn = "strong_wolfe"})
+      local calls = 0
+      for _ = 1, 2 do
+        o:step(function()
+          calls = calls + 1
+          o:zero_grad()
+          local loss = (p ^ 4 - p):sum()
+          loss:backward()
+          return loss
+        end)
+      end
+      assert.same({want[3], want[3]}, {calls, o.state[p].func_evals})
+      for k, value in ipairs(p:tolist()) do assert.is_near(want[k], value, 1e-8) end
+    end
+  end)
+
   it("counts parameters without a gradient as still", function()
     local p, q = parameter {3.0}, parameter {5.0}
     local o = optim.LBFGS({p, q}, {lr = 0.5})

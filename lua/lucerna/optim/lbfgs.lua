@@ -132,8 +132,8 @@ end
 -- ---- the step ----
 
 -- Moves the parameters along s.d to where the line search ends; returns the loss and the gradient
--- there and how many evaluations it took.
-local function search(group, s, evaluate, loss, grad, gtd)
+-- there and how many evaluations it took, of which `left` are left.
+local function search(group, s, evaluate, loss, grad, gtd, left)
   local params, evaluations = group.params, 0
   local begin = copy_all(params)
   local best = line_search(function(t)
@@ -142,7 +142,8 @@ local function search(group, s, evaluate, loss, grad, gtd)
     restore(params, begin)
     evaluations = evaluations + 1
     return {t = t, f = f, g = g, gtd = g:dot(s.d):item()}
-  end, {t = 0, f = loss, g = grad, gtd = gtd}, s.t, largest(s.d), group.tolerance_change)
+  end, {t = 0, f = loss, g = grad, gtd = gtd}, s.t, largest(s.d), group.tolerance_change,
+    left)
   s.t = best.t
   move(params, s.t, s.d)
   return best.f, best.g, evaluations
@@ -150,7 +151,7 @@ end
 
 -- One iteration: moves the parameters; returns the loss, the gradient, how many evaluations it took
 -- and whether it was the last one.
-local function iterate(group, s, evaluate, loss, grad, last)
+local function iterate(group, s, evaluate, loss, grad, left, last)
   if s.n_iter == 1 then
     s.d, s.old_dirs, s.old_stps, s.ro, s.H_diag = -grad, {}, {}, {}, 1
   else
@@ -164,7 +165,7 @@ local function iterate(group, s, evaluate, loss, grad, last)
   local gtd, evaluations = grad:dot(s.d):item(), 0
   if gtd > -group.tolerance_change then return loss, grad, 0, true end
   if group.line_search_fn then
-    loss, grad, evaluations = search(group, s, evaluate, loss, grad, gtd)
+    loss, grad, evaluations = search(group, s, evaluate, loss, grad, gtd, left)
   else
     move(group.params, s.t, s.d)
     if not last then -- the next step begins with an evaluation anyway
@@ -182,7 +183,8 @@ local function optimize(group, s, evaluate, loss, grad)
     n = n + 1
     s.n_iter = s.n_iter + 1
     local count
-    loss, grad, count, stop = iterate(group, s, evaluate, loss, grad, n == group.max_iter)
+    loss, grad, count, stop = iterate(group, s, evaluate, loss, grad,
+      group.max_eval - evaluated, n == group.max_iter)
     evaluated, s.func_evals = evaluated + count, s.func_evals + count
     stop = stop or evaluated >= group.max_eval or largest(grad) <= group.tolerance_grad
       or largest(s.d * s.t) <= group.tolerance_change

@@ -3,7 +3,7 @@
 -- algorithms 3.5 and 3.6. A point is {t =, f =, g =, gtd =}: the step, the loss, the gradient and
 -- the gradient along the direction.
 
-local SUFFICIENT, FLAT, MOST = 1e-4, 0.9, 25 -- c1, c2, evaluations
+local SUFFICIENT, FLAT = 1e-4, 0.9 -- c1, c2
 
 -- The minimum of the cubic through two points, within bounds (or between the points).
 local function interpolate(a, b, low, high)
@@ -28,9 +28,9 @@ end
 local function is_flat(point, start) return math.abs(point.gtd) <= -FLAT * start.gtd end
 
 -- Points on both sides of a good one, or one good point.
-local function bracket(evaluate, start, t)
+local function bracket(evaluate, start, t, most)
   local before, point = start, evaluate(t)
-  for n = 0, MOST - 1 do
+  for n = 0, most - 1 do
     if too_high(point, start) or (n > 1 and point.f >= before.f) then
       return {before, point}, n
     elseif is_flat(point, start) then
@@ -41,7 +41,7 @@ local function bracket(evaluate, start, t)
     local least = point.t + 0.01 * (point.t - before.t)
     before, point = point, evaluate(interpolate(before, point, least, point.t * 10))
   end
-  return {start, point}, MOST
+  return {start, point}, most
 end
 
 -- The next step to try between two points; slow: the last one came too close to a boundary.
@@ -53,13 +53,14 @@ local function between(pair, slow)
   return math.abs(t - high) < math.abs(t - low) and high - margin or low + margin, false
 end
 
---- line_search(evaluate, start, t, size, tolerance): the best point found, beginning with step t.
--- evaluate(t) gives points; size is the direction's largest element.
-return function(evaluate, start, t, size, tolerance)
-  local pair, n = bracket(evaluate, start, t)
+--- line_search(evaluate, start, t, size, tolerance, most): the best point found, beginning with
+-- step t and going on from there `most` times. evaluate(t) gives points; size is the direction's
+-- largest element.
+return function(evaluate, start, t, size, tolerance, most)
+  local pair, n = bracket(evaluate, start, t, most)
   if #pair == 1 then return pair[1] end
   local low, slow = pair[1].f <= pair[2].f and 1 or 2, false
-  while n < MOST and math.abs(pair[2].t - pair[1].t) * size >= tolerance do
+  while n < most and math.abs(pair[2].t - pair[1].t) * size >= tolerance do
     t, slow = between(pair, slow)
     local point, high = evaluate(t), 3 - low
     n = n + 1
