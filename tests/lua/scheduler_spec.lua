@@ -327,6 +327,26 @@ describe("a scheduler's state", function()
     assert.are.equal(0.5, object.rate)
   end)
 
+  it("has a place for CyclicLR's own scale, which PyTorch asks for", function()
+    local object = setmetatable({rate = 0.5}, {__call = function(self) return self.rate end})
+    for scale, saved in pairs {[FUNCTIONS.slower] = lucerna.none, [object] = {rate = 0.5}} do
+      local scheduler = lr_scheduler.CyclicLR(optimizer(), 0.1, 1.0, 2, {scale_fn = scale})
+      object.rate = 0.5
+      local dict = scheduler:state_dict()
+      assert.are.same(saved, dict._scale_fn_custom)
+      object.rate = scale == object and 0.25 or 0.5
+      scheduler:load_state_dict(dict)
+      assert.are.equal(scale, scheduler._scale_fn_custom)
+    end
+    assert.are.equal(0.5, object.rate)
+    local plain = lr_scheduler.CyclicLR(optimizer(), 0.1, 1.0)
+    local dict = plain:state_dict()
+    dict._scale_fn_custom = nil -- as from a file, where it is None
+    plain:load_state_dict(dict)
+    plain:step()
+    assert.are.equal(lucerna.none, plain:state_dict()._scale_fn_custom)
+  end)
+
   it("may be an ordered map", function()
     local scheduler = lr_scheduler.StepLR(optimizer(), 3)
     local dict, map = scheduler:state_dict(), lucerna.nn.Identity():state_dict()

@@ -108,6 +108,17 @@ function CyclicLR:get_lr()
   return rates
 end
 
+function CyclicLR:state_dict()
+  local dict = LRScheduler.state_dict(self)
+  dict._scale_fn_custom = scheduler.function_state(self._scale_fn_custom)
+  return dict
+end
+
+function CyclicLR:load_state_dict(dict)
+  LRScheduler.load_state_dict(self, dict)
+  scheduler.load_function_state(self._scale_fn_custom, dict._scale_fn_custom)
+end
+
 local ANNEAL = {
   cos = function(from, to, part) return to + (from - to) / 2 * (cos(pi * part) + 1) end,
   linear = function(from, to, part) return (to - from) * part + from end,

@@ -83,23 +83,14 @@ end
 function ByFunction:state_dict()
   local dict = LRScheduler.state_dict(self)
   dict.lr_lambdas = {}
-  for k, f in ipairs(self.lr_lambdas) do
-    dict.lr_lambdas[k] = core.none
-    if type(f) == "table" then
-      dict.lr_lambdas[k] = {}
-      for key, value in pairs(f) do dict.lr_lambdas[k][key] = copy(value) end
-    end
-  end
+  for k, f in ipairs(self.lr_lambdas) do dict.lr_lambdas[k] = scheduler.function_state(f) end
   return dict
 end
 
 function ByFunction:load_state_dict(dict)
   LRScheduler.load_state_dict(self, dict)
   for k, saved in pairs(dict.lr_lambdas or {}) do
-    local f = self.lr_lambdas[k]
-    for key, value in pairs(type(saved) == "table" and type(f) == "table" and saved or {}) do
-      f[key] = copy(value)
-    end
+    scheduler.load_function_state(self.lr_lambdas[k], saved)
   end
 end
 

@@ -200,7 +200,21 @@ function scheduler.copy(value)
   return made
 end
 
-local UNSAVED = {optimizer = true, _schedulers = true, lr_lambdas = true,
+-- What is saved of a function: none; of an object that is called, its fields.
+function scheduler.function_state(f)
+  if type(f) ~= "table" then return core.none end
+  local fields = {}
+  for key, value in pairs(f) do fields[key] = scheduler.copy(value) end
+  return fields
+end
+
+function scheduler.load_function_state(f, saved)
+  for key, value in pairs(type(saved) == "table" and type(f) == "table" and saved or {}) do
+    f[key] = scheduler.copy(value)
+  end
+end
+
+local UNSAVED = {optimizer = true, _schedulers = true, lr_lambdas = true, _scale_fn_custom = true,
   [core] = true} -- under which an ordered map has its order
 local ROOM = 16 -- fields that most have, at most
 
