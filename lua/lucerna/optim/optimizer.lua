@@ -483,7 +483,7 @@ local function loaded_group(self, group, saved)
   local made = fields(self.defaults, own, ROOM)
   for name, value in pairs(fields(saved, saved_value, ROOM, PARAMS)) do
     if value == core.none then value = nil end
-    made[name] = value
+    made[name] = own(value)
   end
   made.params, made.param_names = group.params, made.param_names or group.param_names
   return made
