@@ -21,12 +21,12 @@ static double next(family f, double x, double k, double at, double before) {
 
 /* Degree n (rounded to 0; negative ones are 0) where degree 1 is `first`. */
 static double climb(family f, double x, double n, double first) {
-  if (isnan(x) || isnan(n)) return NAN;
+  if (isnan(n)) return NAN;
   n = trunc(n);
   if (n < 0) return 0;
   double before = 1, at = first;
   if (n < 1) return before;
-  if (n > MOST_STEPS) return NAN;
+  if (isnan(x) || n > MOST_STEPS) return NAN;
   for (int k = 1; k < (int)n; k++) {
     double after = next(f, x, k, at, before);
     before = at;

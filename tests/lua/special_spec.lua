@@ -185,3 +185,17 @@ describe("special functions", function()
     end
   end)
 end)
+
+describe("polynomials", function()
+  it("of degree 0, or of none, do not depend on x", function()
+    local x = lucerna.tensor {0 / 0, 2}
+    for _, name in ipairs {"chebyshev_polynomial_t", "chebyshev_polynomial_u",
+      "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h",
+      "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
+      "shifted_chebyshev_polynomial_t"} do
+      assert.same({0.0, 0.0}, special[name](x, -1):tolist())
+      assert.same({1.0, 1.0}, special[name](x, 0):tolist())
+      assert.is_true(special[name](x, 1)[1]:isnan():item())
+    end
+  end)
+end)
