@@ -320,9 +320,16 @@ luc_status luc__grad_copysign(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], ratio), &b->gin[0]);
 }
 
+/* Both in the result's dtype, whose numbers are the steps. */
 luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(floats_only(ctx, args, 2));
-  return luc__pointwise(ctx, LUC_EW_nextafter, LUC_RULE_SAME, args, NULL, out);
+  luc_formula f = luc__formula(ctx);
+  const luc_dtype dtype = luc__result_dtype(ctx, args, 2);
+  luc_value both[2];
+  for (int i = 0; i < 2; i++) both[i] = luc_v_tensor(luc__f_to(&f, args[i].as.tensor, dtype));
+  if (f.status == LUC_OK)
+    f.status = luc__pointwise(ctx, LUC_EW_nextafter, LUC_RULE_SAME, both, NULL, out);
+  return luc__f_end(&f, NULL, NULL);
 }
 
 LUC_RUN(atan2, FLOAT)
