@@ -40,14 +40,17 @@ static luc_status norm_infinite(luc_context *ctx, const luc_value *args, double 
 
 /* Of the absolute values. */
 static luc_status norm_complex(luc_context *ctx, const luc_value *args, luc_value *out) {
-  luc_tensor *size;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor;
   luc_value real[5] = {args[0], args[1], args[2], args[3], args[4]};
-  if (real[4].kind == LUC_DTYPE) real[4] = luc_v_dtype(luc__dtype_to_real((luc_dtype)args[4].as.i));
-  LUC_TRY(luc__unary(ctx, LUC_OP_abs, args[0].as.tensor, &size));
-  real[0] = luc_v_tensor(size);
-  luc_status status = luc__run_norm(ctx, real, out);
-  luc_tensor_release(ctx, size);
-  return status;
+  if (real[4].kind == LUC_DTYPE) {
+    const luc_dtype dtype = luc__dtype_to_real((luc_dtype)args[4].as.i);
+    real[4] = luc_v_dtype(dtype);
+    if (dtype == LUC_FLOAT64) x = luc__f_to(&f, x, LUC_COMPLEX128);
+  }
+  real[0] = luc_v_tensor(luc__f1(&f, LUC_OP_abs, x));
+  if (f.status == LUC_OK) f.status = luc__run_norm(ctx, real, out);
+  return luc__f_end(&f, NULL, NULL);
 }
 
 luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -58,11 +61,13 @@ luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
             "needs a floating point input or dtype (got %s)", luc__dtype_name(dtype));
   bool simple = p == 0 || p == 1 || p == 2;
-  if (!simple && isinf(p)) return norm_infinite(ctx, args, p, out);
-  if (!simple) return norm_general(ctx, args, p, out);
   luc_dims dims;
   luc_rd op = p == 0 ? LUC_RD_count : p == 1 ? LUC_RD_sumabs : LUC_RD_sumsq;
+  if (!simple && isinf(p)) return norm_infinite(ctx, args, p, out);
   LUC_TRY(luc__dims(ctx, t, &args[2], args[3].as.i, &dims));
+  LUC_CHECK(ctx, p >= 0 || dims.count > 0, LUC_ERR_VALUE,
+            "cannot compute the %g norm of nothing: it has no identity", p);
+  if (!simple) return norm_general(ctx, args, p, out);
   return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, p == 2, out);
 }
 
