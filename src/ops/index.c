@@ -118,6 +118,7 @@ luc_status luc__run_index_add(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *source = args[3].as.tensor, *scaled;
   luc_value alpha = args[4];
   bool whole = !luc__dtype_is_float(source->dtype) && !luc__dtype_is_complex(source->dtype);
+  if (source->dtype == LUC_BOOL) alpha = luc_v_bool(luc_as_double(&alpha) != 0);
   if (whole && alpha.kind == LUC_FLOAT) alpha = luc_v_int((int64_t)alpha.as.f); /* as PyTorch */
   if (luc_as_double(&alpha) == 1) return write_rows(ctx, LUC_INDEX_ADD, args, source, out);
   LUC_TRY(luc__op1(ctx, LUC_OP_mul, &scaled, LUC_ARGS(args[3], alpha)));

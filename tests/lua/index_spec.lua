@@ -776,3 +776,12 @@ describe("lines across rows", function()
     assert.same({6, 1}, {leaf.grad:sum():item(), leaf.grad:t():flatten()[1234]:item()})
   end)
 end)
+
+describe("index_add", function()
+  it("of truths takes its factor as one", function()
+    local x, add = lucerna.tensor {false, true, false}, lucerna.tensor {true, false}
+    local ids = lucerna.tensor {1, 2}
+    assert.same({true, true, false}, x:index_add(1, ids, add, {alpha = 2}):tolist())
+    assert.same({false, true, false}, x:index_add(1, ids, add, {alpha = 0}):tolist())
+  end)
+end)
