@@ -149,7 +149,7 @@ luc_status luc__reduce_to(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_
   if (luc__dtype_is_complex(t->dtype) || luc__dtype_is_complex(dtype))
     return reduce_complex(ctx, op, t, dims, dtype, result, divide, out);
   LUC_TRY(luc__out(ctx, out, result, dims->ndim, dims->sizes, &r));
-  const bool truth = (op == LUC_RD_any || op == LUC_RD_all) && result == LUC_BOOL;
+  const bool truth = (op == LUC_RD_any || op == LUC_RD_all) && r->dtype == LUC_BOOL;
   if (dims->count == 1 && (truth || op == LUC_RD_max || op == LUC_RD_min))
     return take_ones(ctx, t, dims, r);
   luc_reduction_job job = {.op = op,

@@ -748,3 +748,15 @@ describe("running extremes", function()
     assert.same({want}, select(2, each(x:unsqueeze(1))):tolist())
   end)
 end)
+
+describe("any and all of single elements", function()
+  it("are truths in an out of another dtype, too", function()
+    for _, dtype in ipairs {"float32", "uint8", "bool"} do
+      for _, name in ipairs {"any", "all"} do
+        local out = lucerna.zeros(2, {dtype = lucerna[dtype]})
+        lucerna[name](lucerna.tensor {{0.5, 0}}, 1, {out = out})
+        assert.same({1.0, 0.0}, out:float():tolist())
+      end
+    end
+  end)
+end)
