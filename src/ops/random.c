@@ -108,11 +108,41 @@ static luc_status unit_like(luc_context *ctx, luc_distribution kind, luc_value *
 LUC_RUN_BY(rand_like, unit_like, LUC_UNIFORM)
 LUC_RUN_BY(randn_like, unit_like, LUC_NORMAL)
 
+/* x as a floating point dtype rounds it; x itself where that is no int64. */
+static int64_t rounded(int64_t x, luc_dtype dtype) {
+  luc_element cell;
+  luc__store_scalar(&cell, dtype, (luc_scalar){LUC_SCALAR_INT, {.i = x}});
+  const double near = luc__load_scalar(&cell, dtype).as.f;
+  return fabs(near) < 0x1p63 ? (int64_t)near : x;
+}
+
+/* How far apart the dtype's numbers of x's size are, where they are whole. */
+static int64_t spacing(int64_t x, luc_dtype dtype) {
+  int shift = dtype == LUC_FLOAT64 ? -52 : dtype == LUC_FLOAT32 ? -23 : -7;
+  if (dtype == LUC_FLOAT16) shift = -10;
+  for (int64_t v = x / 2; v != 0; v /= 2) shift++;
+  return INT64_C(1) << shift;
+}
+
+/* Ends that floats round away from the range come back into it, so that no number is rounded to
+ * one outside. */
+static luc_status keep_inside(luc_context *ctx, luc_dtype dtype, int64_t *lo, int64_t *hi) {
+  const int64_t first = rounded(*lo + 1, dtype), last = rounded(*hi - 1, dtype);
+  if (first < *lo) *lo = first + spacing(*lo + 1, dtype);
+  if (last >= *hi) *hi = last - spacing(*hi - 1, dtype);
+  LUC_CHECK(ctx, *lo < *hi, LUC_ERR_VALUE,
+            "expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
+            "from=%lld >= to=%lld",
+            (long long)*lo, (long long)*hi);
+  return LUC_OK;
+}
+
 static luc_status integer_draw(luc_context *ctx, int64_t lo, int64_t hi, luc_dtype dtype,
                                luc_draw *draw) {
   LUC_CHECK(ctx, lo < hi, LUC_ERR_VALUE,
             "expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)lo,
             (long long)hi);
+  if (luc__dtype_is_float(dtype)) LUC_TRY(keep_inside(ctx, dtype, &lo, &hi));
   luc_scalar ends[2] = {{LUC_SCALAR_INT, {.i = lo}}, {LUC_SCALAR_INT, {.i = hi - 1}}};
   for (int i = 0; i < 2; i++) {
     bool fits = luc__check_scalar(ctx, ends[i], dtype) == LUC_OK &&
