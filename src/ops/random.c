@@ -221,6 +221,8 @@ static luc_status draw_into(luc_context *ctx, luc_distribution kind, bool two,
 
 luc_status luc__run_uniform_(luc_context *ctx, luc_value *args, luc_value *out) {
   double lo = luc_as_double(&args[1]), hi = luc_as_double(&args[2]);
+  LUC_CHECK(ctx, isfinite(lo) && isfinite(hi), LUC_ERR_VALUE, "%s is out of bounds for %s",
+            isfinite(lo) ? "to" : "from", luc__dtype_name(args[0].as.tensor->dtype));
   LUC_CHECK(ctx, lo <= hi, LUC_ERR_VALUE,
             "expects to return a [from, to) range, but found from=%g > to=%g", lo, hi);
   return draw_into(ctx, LUC_UNIFORM, true, args, out);
@@ -342,6 +344,26 @@ luc_status luc__run_normal_size(luc_context *ctx, luc_value *args, luc_value *ou
   return made(ctx, args[2].n, args[2].as.ints, ctx->default_dtype, &draw, args + 3, out);
 }
 
+static bool all_stds(const luc_tensor *t) {
+  const float *p = (const float *)t->data;
+  const double *q = (const double *)t->data;
+  int32_t wrong = 0;
+  int64_t wide = 0;
+  if (t->dtype == LUC_FLOAT32)
+    for (int64_t i = 0; i < t->numel; i++) wrong |= !(p[i] >= 0);
+  else
+    for (int64_t i = 0; i < t->numel; i++) wide |= !(q[i] >= 0);
+  return !wrong && !wide;
+}
+
+static luc_status need_stds(luc_context *ctx, luc_tensor *std) {
+  const luc_dtype dtype = std->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+  luc_tensor *t;
+  LUC_TRY(luc__as_dense(ctx, std, dtype, &t));
+  LUC_CHECK(ctx, all_stds(t), LUC_ERR_VALUE, "expects all elements of std >= 0.0");
+  return LUC_OK;
+}
+
 /* Standard normal values of these sizes, times std, plus mean (each NULL or broadcast). */
 static luc_status normal_around(luc_context *ctx, const luc_value *generator, luc_tensor *like,
                                 luc_tensor *mean, const luc_value *std, luc_value *out) {
@@ -349,8 +371,10 @@ static luc_status normal_around(luc_context *ctx, const luc_value *generator, lu
   luc_tensor *z;
   luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
   LUC_TRY(need_float(ctx, like->dtype));
-  if (std->kind != LUC_TENSOR) draw.b = luc_as_double(std);
-  LUC_TRY(need_std(ctx, draw.b));
+  if (std->kind == LUC_TENSOR)
+    LUC_TRY(need_stds(ctx, std->as.tensor));
+  else
+    LUC_TRY(need_std(ctx, draw.b = luc_as_double(std)));
   LUC_TRY(luc__tensor_empty_like(ctx, like, like->dtype, &z));
   luc__f_own(&f, z);
   f.status = fill_random(ctx, luc_as_generator(ctx, generator), z, &draw);

@@ -160,3 +160,17 @@ describe("integers in floating point dtypes", function()
     assert.is_true(x:max():item() < 1000)
   end)
 end)
+
+describe("what random numbers are refused", function()
+  it("is deviations below 0 and ends that are no numbers", function()
+    local mean, x = lucerna.zeros(2), lucerna.ones(2)
+    for _, bad in ipairs {-1, 0 / 0} do
+      parity.refused("normal: expects all elements of std >= 0.0", lucerna.normal, mean,
+        lucerna.tensor {1, bad})
+    end
+    assert.same({0.0, 0.0}, lucerna.normal(mean, mean):tolist())
+    parity.refused("uniform_: from is out of bounds for float32", x.uniform_, x, -math.huge, 3)
+    parity.refused("uniform_: to is out of bounds for float32", x.uniform_, x, 0, math.huge)
+    assert.same({1.0, 1.0}, x:tolist())
+  end)
+end)
