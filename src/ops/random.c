@@ -454,7 +454,7 @@ static luc_status check_samples(luc_context *ctx, const luc_tensor *p, int64_t s
 }
 
 luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *input = args[0].as.tensor, *p, *keys, *r;
+  luc_tensor *input = args[0].as.tensor, *p, *drawn, *keys, *r;
   int64_t samples = args[1].as.i;
   bool replace = args[2].as.i, single = input->dtype != LUC_FLOAT64;
   luc_generator *gen = luc_as_generator(ctx, &args[3]);
@@ -463,19 +463,22 @@ luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *ou
   int64_t n = p->sizes[p->ndim - 1], rows = p->ndim == 2 ? p->sizes[0] : 1;
   int64_t sizes[2] = {rows, samples};
   LUC_TRY(luc__scratch(ctx, LUC_INT64, p->ndim, sizes + (2 - p->ndim), &r));
-  LUC_TRY(luc__scratch_like(ctx, p, LUC_FLOAT64, &keys));
+  LUC_TRY(luc__held(ctx, luc__tensor_empty_like(ctx, input, LUC_FLOAT64, &drawn), &drawn));
+  luc__take_order(drawn, 1, (const luc_tensor *[]){input});
   const size_t row = (size_t)n * luc__dtype_size(p->dtype);
   const char *weights = p->data;
-  double *key = (double *)keys->data;
+  double *key = (double *)drawn->data;
   int64_t *to = (int64_t *)r->data;
   for (int64_t i = 0; i < rows; i++)
     LUC_TRY(check_weights(ctx, weights + (size_t)i * row, n, single));
   for (int64_t i = 0; replace && i < rows; i++, weights += row, to += samples)
     luc__multinomial_replace(ctx, gen, to, samples, weights, n, key, single);
   if (!replace) {
-    luc_draw draw = {.kind = LUC_EXPONENTIAL, .a = 1, .target = LUC_FLOAT64};
+    luc_draw draw = {.kind = LUC_EXPONENTIAL, .a = 1};
+    LUC_TRY(fill_random(ctx, gen, drawn, &draw));
+    LUC_TRY(luc__as_dense(ctx, drawn, LUC_FLOAT64, &keys));
+    key = (double *)keys->data;
     luc_sort_job job = {p->dtype, true, LUC_PICK_FIRST, rows, n, 1, samples, key, NULL, to};
-    luc__random_fill(ctx, gen, &draw, key, keys->numel);
     luc__multinomial_keys(weights, keys->numel, key, single);
     LUC_TRY(luc__sort(ctx, &job));
   }
