@@ -38,13 +38,14 @@ static bool simple_power(const luc_value *exponent, luc_ew *op) {
   return false;
 }
 
-/* Those that complex numbers have by products: 3 and -2; and 0, which is 1 whatever the base. */
+/* Those that complex numbers have by products: 3 and -2; and 0 and 1, which are 1 and the base. */
 static luc_status complex_power(luc_context *ctx, luc_value *args, luc_dtype dtype,
                                 luc_value *out) {
   luc_formula f = luc__formula(ctx);
   const double exponent = luc_as_double(&args[1]);
   luc_tensor *x = args[0].as.tensor;
-  luc_tensor *y = luc__f1(&f, exponent == 0 ? LUC_OP_ones_like : LUC_OP_square, x);
+  luc_opid first = exponent == 0 ? LUC_OP_ones_like : LUC_OP_square;
+  luc_tensor *y = luc__f1(&f, exponent == 1 ? LUC_OP_clone : first, x);
   if (exponent == 3) y = luc__f2(&f, LUC_OP_mul, y, x);
   if (exponent == -2) y = luc__f1(&f, LUC_OP_reciprocal, y);
   LUC_TRY(luc__f_end(&f, y, &y));
@@ -62,7 +63,7 @@ luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
     return luc__pointwise_as(ctx, op, dtype, args, NULL, out);
   if (luc__dtype_is_complex(dtype) && args[0].kind == LUC_TENSOR && args[1].kind != LUC_TENSOR) {
     double s = luc_as_double(&args[1]);
-    if (s == 3 || s == -2 || s == 0) return complex_power(ctx, args, dtype, out);
+    if (s == 3 || s == -2 || s == 0 || s == 1) return complex_power(ctx, args, dtype, out);
   }
   return luc__pointwise_as(ctx, LUC_EW_pow, dtype, args, NULL, out);
 }

@@ -367,6 +367,16 @@ describe("a gradient", function()
 end)
 
 describe("a power", function()
+  it("of one is its base, and the slope of a square exact", function()
+    local z = lucerna.complex(lucerna.tensor {0, 0, -1, 3.0, 1e30}, lucerna.tensor {0, 1, 0, 4.0, 0})
+    assert.is_true(z:pow(1):equal(z))
+    assert.is_not.equal(z, z:pow(1.0))
+    local x = z:clone():requires_grad_()
+    local y = x ^ 2
+    y.real:sum():backward()
+    assert.is_true(x.grad:equal(2 * z:conj()))
+  end)
+
   it("by 3 or -2 is made of products", function() -- recorded from PyTorch
     local z = lucerna.complex(lucerna.tensor {1, -.5, 1 / 0}, lucerna.tensor {2.0, 3, 0})
     local cube, inverse = z ^ 3, z:pow(-2)
