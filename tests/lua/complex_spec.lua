@@ -241,6 +241,14 @@ describe("kernels in vectors", function()
     local other = middle:roll(101)
     check("div", middle / other, middle:to(c128) / other:to(c128))
   end)
+  it("have sigmoids of numbers far left of 0", function()
+    local far = lucerna.complex(lucerna.tensor {-800.0, -150, 800}, lucerna.tensor {1.0, 1, 1})
+    for _, dtype in ipairs {c64, c128} do
+      local y = far:to(dtype):sigmoid()
+      parity.close(y.real, lucerna.tensor({0, 0, 1}, {dtype = y.real.dtype}))
+      parity.close(y.imag, lucerna.tensor({0, 0, 0}, {dtype = y.real.dtype}))
+    end
+  end)
   it("have logarithms whose parts keep their digits near 1", function()
     local turn = lucerna.linspace(-3.1, 3.1, 700)
     for _, off in ipairs {0, 1e-7, -1e-6, 1e-4, 0.1, -0.4, 3} do
