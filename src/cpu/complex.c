@@ -130,6 +130,45 @@ luc_status luc__copy_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *
   return LUC_OK;
 }
 
+/* ---- functions that the C library lacks ---- */
+
+/* The sum of a and b, and what rounding took from it. */
+static double two_sum(double a, double b, double *lost) {
+  const double sum = a + b, other = sum - a;
+  *lost += (a - (sum - other)) + (b - other);
+  return sum;
+}
+
+/* exp(x) cos(y) - 1 without a difference from 1, where both are near it. */
+static luc_wide wide_expm1(luc_wide z) {
+  const double x = creal(z), y = cimag(z), half = sin(y / 2);
+  return luc__wide(expm1(x) * cos(y) - 2 * half * half, exp(x) * sin(y));
+}
+
+/* Of |1 + z|^2 - 1 = 2x + x^2 + y^2, every digit: near 0 and around it, it is all that counts. */
+static luc_wide wide_log1p(luc_wide z) {
+  const double x = creal(z), y = cimag(z), p = x * x, q = y * y;
+  double lost = fma(x, x, -p) + fma(y, y, -q);
+  double size = two_sum(two_sum(2 * x, q, &lost), p, &lost) + lost;
+  if (!(size > -0.5 && size < 0x1p1000)) return clog(luc__wide(1 + x, y));
+  return luc__wide(size == 0 ? x : log1p(size) / 2, atan2(y, 1 + x));
+}
+
+/* exp(z) of a real part that is infinite: a direction. */
+static luc_wide endless(luc_wide z) {
+  const double x = cos(cimag(z)), y = sin(cimag(z));
+  return luc__wide(x == 0 ? 0 : x * (double)INFINITY, y == 0 ? 0 : y * (double)INFINITY);
+}
+
+luc_wide luc__log_add(luc_wide a, luc_wide b) {
+  const double x = creal(a), y = creal(b);
+  if (x != x || y != y || cimag(a) != cimag(a) || cimag(b) != cimag(b))
+    return luc__wide((double)NAN, (double)NAN);
+  const luc_wide low = x < y ? a : b, high = x < y ? b : a;
+  if (x == y && isinf(x)) return x < 0 ? b : clog(endless(a) + endless(b));
+  return wide_log1p(cexp(low - high)) + high;
+}
+
 /* ---- pointwise kernels ---- */
 
 #define EACH(n) LUC_EACH_ALONE for (int64_t k = 0; k < (n); k++)

@@ -21,6 +21,9 @@ static inline luc_wide luc__wide(double re, double im) {
   return z;
 }
 
+/* log(exp(a) + exp(b)); of two that are log(0), b. */
+luc_wide luc__log_add(luc_wide a, luc_wide b);
+
 /* The product of n numbers, LUC_COMPLEX_LEAST or more, without gaps. */
 enum { LUC_COMPLEX_LEAST = 16 };
 typedef void (*luc_complex_fold_fn)(char *product, const char *in, int64_t n);

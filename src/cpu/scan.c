@@ -2,9 +2,11 @@
  * the other go one by one. What has no kernel goes element by element. */
 #include "cpu/scan.h"
 
+#include <complex.h>
 #include <math.h>
 
 #include "base/pool.h"
+#include "cpu/complex_kernels.h"
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/scan_kernels.h"
@@ -20,6 +22,40 @@ static double log_add(double a, double b) {
 /* What exp(a) is of exp(b), with the C library's function only where they differ. */
 static double share_of(double a, double b) {
   return a == b ? 1 : exp(a - b);
+}
+
+/* As these, of complex numbers. Where sums cancel, an exponential may be above 1. */
+static luc_wide load_wide(const char *p, luc_dtype dtype) {
+  double parts[2];
+  luc__load_complex(p, dtype, parts);
+  return luc__wide(parts[0], parts[1]);
+}
+
+static void store_wide(char *p, luc_dtype dtype, luc_wide z) {
+  luc__store_complex(p, dtype, (double[]){creal(z), cimag(z)});
+}
+
+static luc_wide wide_share_of(luc_wide a, luc_wide b) {
+  return a == b ? 1 : cexp(a - b);
+}
+
+static void logsumexp_wide(const luc_scan *s, const char *x, char *y, int64_t step) {
+  luc_wide total = luc__wide(-(double)INFINITY, 0);
+  for (int64_t i = 0; i < s->n; i++, x += step, y += step)
+    store_wide(y, s->dtype, total = luc__log_add(load_wide(x, s->dtype), total));
+}
+
+static void shares_wide(const luc_scan *s, const char *v, const char *x, const char *sums, char *y,
+                        int64_t step) {
+  luc_wide total = 0, before = 0;
+  for (int64_t i = 0; i < s->n; i++, v += step, x += step, sums += step, y += step) {
+    const luc_wide here = load_wide(sums, s->dtype), own = load_wide(x, s->dtype);
+    const luc_wide share = wide_share_of(own, here), added = load_wide(v, s->dtype);
+    if (i > 0) total *= s->reverse ? wide_share_of(here, before) : wide_share_of(before, here);
+    total += s->reverse ? added : added * share;
+    store_wide(y, s->dtype, s->reverse ? total * share : total);
+    before = here;
+  }
 }
 
 #define S           double
@@ -75,6 +111,7 @@ static void scan_lines(void *arg, int64_t begin, int64_t end) {
     if (s->dtype == LUC_FLOAT32) scan_f32(s->op, x, y, at, s, step);
     if (s->dtype == LUC_FLOAT64) scan_f64(s->op, x, y, at, s, step);
     if (s->dtype == LUC_INT64) scan_i64(s->op, x, y, at, s, step);
+    if (luc__dtype_is_complex(s->dtype)) logsumexp_wide(s, x, y, step * job->size);
   }
 }
 
@@ -99,7 +136,9 @@ static void share_lines(void *arg, int64_t begin, int64_t end) {
     int64_t step, bytes = line_start(s, i, &step) * job->size;
     const void *v = job->v + bytes, *x = job->x + bytes, *sums = job->sums + bytes;
     void *y = job->y + bytes;
-    if (s->dtype == LUC_FLOAT32)
+    if (luc__dtype_is_complex(s->dtype))
+      shares_wide(s, v, x, sums, y, step * job->size);
+    else if (s->dtype == LUC_FLOAT32)
       shares_f32(v, x, sums, y, s->n, step, s->reverse);
     else
       shares_f64(v, x, sums, y, s->n, step, s->reverse);

@@ -13,7 +13,7 @@ typedef enum luc_scan_op {
   LUC_SCAN_MAX, /* with the last position of the extreme in `at`; NaN stays */
   LUC_SCAN_MIN,
   LUC_NUM_SCANS,
-  LUC_SCAN_LOGSUMEXP = LUC_NUM_SCANS /* floating point only; line by line */
+  LUC_SCAN_LOGSUMEXP = LUC_NUM_SCANS /* floating point or complex only; line by line */
 } luc_scan_op;
 
 typedef struct luc_scan {
@@ -32,7 +32,7 @@ void luc__cumprod_backward(luc_context *ctx, const luc_scan *s, const void *dy, 
                            void *dx);
 /* Of x and its running logarithms `sums`, y_i is the sum over k <= i of v_k exp(x_k - sums_i), how
  * the latter move with x; or, with s->reverse, y_k that over i >= k of v_i exp(x_k - sums_i), the
- * gradient. No exponential is above 1. */
+ * gradient. No exponential of real numbers is above 1. */
 void luc__logcumsumexp_shares(luc_context *ctx, const luc_scan *s, const void *v, const void *x,
                               const void *sums, void *y);
 

@@ -20,7 +20,7 @@ static luc_tensor *of(luc_formula *f, luc_opid op, luc_value a, luc_value b) {
 
 static luc_status floats_only(luc_context *ctx, const luc_value *args, int n) {
   luc_dtype dtype = luc__result_dtype(ctx, args, n);
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "not implemented for %s",
+  LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE, "not implemented for %s",
             luc__dtype_name(dtype));
   return LUC_OK;
 }
@@ -221,7 +221,7 @@ LUC_GRAD_BY(clamp_max, grad_clamp, -1, 1)
 
 luc_status luc__run_lerp(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  if (!luc__dtype_is_complex(a->dtype)) LUC_TRY(floats_only(ctx, args, 1));
+  LUC_TRY(floats_only(ctx, args, 1));
   LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "end is %s, expected %s like input",
             luc__dtype_name(b->dtype), luc__dtype_name(a->dtype));
   return luc__pointwise_as(ctx, LUC_EW_lerp, a->dtype, args, NULL, out);
@@ -287,7 +287,7 @@ luc_status luc__grad_addcdiv(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* ---- two real numbers ---- */
+/* ---- two numbers, mostly real ---- */
 
 static luc_status of_floats(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
   LUC_TRY(floats_only(ctx, args, 2));
@@ -362,6 +362,7 @@ static luc_status grad_logaddexp(luc_context *ctx, luc_backward *b, double log_b
     luc_tensor *apart = luc__f2(&f, LUC_OP_sub, x, other);
     if (log_base != 1) apart = luc__fs(&f, LUC_OP_mul, apart, log_base);
     luc_tensor *share = luc__f1(&f, LUC_OP_sigmoid, apart);
+    share = luc__f_conj(&f, share);
     luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], share), &b->gin[p]);
   }
   return luc__f_end(&f, NULL, NULL);

@@ -442,10 +442,11 @@ luc_status luc__run_logsumexp(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *x = args[0].as.tensor;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, x, &args[1], args[2].as.i, &dims));
-  if (!luc__dtype_is_float(x->dtype)) x = luc__f_to(&f, x, ctx->default_dtype);
+  if (!luc__dtype_has_gradient(x->dtype)) x = luc__f_to(&f, x, ctx->default_dtype);
   luc_value keep = luc_v_bool(true), t = luc_v_tensor(x);
   luc_tensor *top = NULL, *apart = x;
   if (f.status == LUC_OK && x->numel > 0) {
+    if (luc__dtype_is_complex(x->dtype)) t = luc_v_tensor(luc__f1(&f, LUC_OP_real, x));
     top = luc__f_call(&f, LUC_OP_amax, LUC_ARGS(t, args[1], keep));
     top = luc__f_where(&f, luc__f1(&f, LUC_OP_isinf, top), NULL, top);
     apart = luc__f2(&f, LUC_OP_sub, x, top);
@@ -463,5 +464,6 @@ luc_status luc__grad_logsumexp(luc_context *ctx, luc_backward *b) {
   luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &b->args[1], keepdim);
   luc_tensor *y = luc__f_unreduce(&f, b, b->results[0], &b->args[1], keepdim);
   luc_tensor *share = luc__f1(&f, LUC_OP_exp, luc__f2(&f, LUC_OP_sub, b->args[0].as.tensor, y));
+  share = luc__f_conj(&f, share);
   return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, share), &b->gin[0]);
 }

@@ -138,12 +138,12 @@ luc_status luc__run_logit(luc_context *ctx, luc_value *args, luc_value *out) {
 static double largest(luc_dtype dtype) {
   if (dtype == LUC_FLOAT16) return 65504;
   if (dtype == LUC_BFLOAT16) return 0x1.fep127;
-  return dtype == LUC_FLOAT32 ? (double)FLT_MAX : DBL_MAX;
+  return luc__dtype_to_real(dtype) == LUC_FLOAT32 ? (double)FLT_MAX : DBL_MAX;
 }
 
 luc_status luc__run_nan_to_num(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = args[0].as.tensor->dtype;
-  if (!luc__dtype_is_float(dtype)) return copy_whole(ctx, args, out);
+  if (!luc__dtype_has_gradient(dtype)) return copy_whole(ctx, args, out);
   double most = largest(dtype), defaults[3] = {0, most, -most};
   luc_ew_params params = {{0}, {0}};
   for (int i = 0; i < 3; i++)
@@ -282,7 +282,7 @@ LUC_GRAD_BY(log10, grad_log_base, 2.30258509299404568402)
 
 luc_status luc__grad_log1p(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *below = luc__fs(&f, LUC_OP_add, input(b), 1);
+  luc_tensor *below = luc__fs(&f, LUC_OP_add, luc__f_conj(&f, input(b)), 1);
   return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
 }
 

@@ -24,7 +24,7 @@ static luc_status describe(luc_context *ctx, const luc_tensor *t, int64_t dim, l
 }
 
 /* Sums run over either part alike: the memory is one of real numbers with an inner dimension of 2
- * more. Products want the dimension last. */
+ * more. Products want the dimension last; sums of logarithms are as real ones are. */
 static luc_status scan_complex(luc_context *ctx, luc_scan *s, luc_tensor *t, int64_t dim,
                                luc_dtype result, luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -37,8 +37,9 @@ static luc_status scan_complex(luc_context *ctx, luc_scan *s, luc_tensor *t, int
   if (f.status == LUC_OK && s->op == LUC_SCAN_PROD) {
     luc__complex_products(ctx, result, s->outer * s->inner, s->n, true, x->data, y->data);
   } else if (f.status == LUC_OK) {
-    s->dtype = luc__dtype_to_real(result);
-    s->inner *= 2;
+    const bool whole = s->op == LUC_SCAN_LOGSUMEXP;
+    s->dtype = whole ? result : luc__dtype_to_real(result);
+    if (!whole) s->inner *= 2;
     luc__scan(ctx, s, x->data, y->data, NULL);
   }
   if (moves) y = luc__f_transpose(&f, y, dim, -1);
@@ -140,23 +141,31 @@ luc_status luc__run_cumprod_backward(luc_context *ctx, luc_value *args, luc_valu
 luc_status luc__run_logcumsumexp(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_LOGSUMEXP};
   luc_tensor *t = args[0].as.tensor;
-  LUC_CHECK(ctx, luc__dtype_is_float(t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_has_gradient(t->dtype), LUC_ERR_TYPE,
             "only supports floating point dtypes, got %s", luc__dtype_name(t->dtype));
   return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }
 
+/* What comes to v where g comes to its shares. */
+static luc_tensor *turned_shares(luc_formula *f, luc_tensor *g, luc_value x, luc_value sums,
+                                 luc_value dim, bool back) {
+  luc_value v = luc_v_tensor(luc__f_conj(f, g));
+  return luc__f_conj(
+      f, luc__f_call(f, LUC_OP_logcumsumexp_shares, LUC_ARGS(v, x, sums, dim, luc_v_bool(back))));
+}
+
 /* x_k has the share exp(x_k - y_i) of every y_i from k on. */
 luc_status luc__grad_logcumsumexp(luc_context *ctx, luc_backward *b) {
-  return luc__op1(ctx, LUC_OP_logcumsumexp_shares, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], luc_v_tensor(b->results[0]),
-                           b->args[1], luc_v_bool(true)));
+  luc_formula f = luc__formula(ctx);
+  luc_value y = luc_v_tensor(b->results[0]);
+  return luc__f_end(&f, turned_shares(&f, b->gout[0], b->args[0], y, b->args[1], true), &b->gin[0]);
 }
 
 /* logcumsumexp_shares(v, input, sums, dim, back): see luc__logcumsumexp_shares */
 luc_status luc__run_logcumsumexp_shares(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_LOGSUMEXP, .reverse = args[4].as.i != 0};
   luc_tensor *t = args[1].as.tensor, *in[3], *y;
-  s.dtype = native(t->dtype);
+  s.dtype = luc__dtype_is_complex(t->dtype) ? (luc_dtype)t->dtype : native(t->dtype);
   LUC_TRY(describe(ctx, t, args[3].as.i, &s));
   for (int i = 0; i < 3; i++) LUC_TRY(luc__as_dense(ctx, args[i].as.tensor, s.dtype, &in[i]));
   LUC_TRY(luc__scratch_like(ctx, t, s.dtype, &y));
@@ -170,9 +179,9 @@ luc_status luc__grad_logcumsumexp_shares(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   const bool back = b->args[4].as.i != 0;
   luc_tensor *v = b->args[0].as.tensor, *g = b->gout[0], *y = b->results[0];
-  luc_tensor *dv =
-      luc__f_call(&f, LUC_OP_logcumsumexp_shares,
-                  LUC_ARGS(luc_v_tensor(g), b->args[1], b->args[2], b->args[3], luc_v_bool(!back)));
+  luc_tensor *dv = turned_shares(&f, g, b->args[1], b->args[2], b->args[3], !back);
+  v = luc__f_conj(&f, v);
+  y = luc__f_conj(&f, y);
   if (luc__needs(b, 0)) luc__f_keep(&f, dv, &b->gin[0]);
   if (luc__needs(b, 1))
     luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, back ? g : v, back ? y : dv), &b->gin[1]);

@@ -148,6 +148,74 @@ describe("a layer of complex parameters", function()
   end)
 end)
 
+describe("logarithms and powers near their ends", function()
+  local huge, nan = math.huge, 0 / 0
+
+  local function number(re, im)
+    return lucerna.complex(lucerna.tensor({re}, {dtype = "float64"}),
+      lucerna.tensor({im}, {dtype = "float64"}))
+  end
+  local function parts(z) return z.real:item(), z.imag:item() end
+  local function same(a, b) return a == b or math.abs(a - b) < 1e-12 or a ~= a and b ~= b end
+
+  it("have two derivatives", function()
+    lucerna.manual_seed(4)
+    local function z(...) return lucerna.randn({...}, {dtype = c128}):requires_grad_() end
+    local function twice(f, ...)
+      local leaves = {...}
+      assert.is_true(lucerna.autograd.gradcheck(f, leaves))
+      assert.is_true(lucerna.autograd.gradgradcheck(f, leaves))
+    end
+    for _, name in ipairs {"exp2", "expm1", "log1p", "nan_to_num"} do twice(lucerna[name], z(3)) end
+    twice(lucerna.logaddexp, z(2, 3), z(3))
+    twice(lucerna.logaddexp, z(3), lucerna.randn({3}, {dtype = "float64"}):requires_grad_())
+    twice(function(x) return x:logsumexp({1, 2}, true) end, z(2, 2))
+    twice(function(x) return x:logcumsumexp(1) end, z(4, 2))
+    twice(function(x) return x:logcumsumexp(2) end, z(2, 4))
+  end)
+  it("keep the digits that a sum with 1 loses", function()
+    local re, im = parts(lucerna.log1p(number(1e-20, 1e-12)))
+    assert.near(1e-20 + 5e-25, re, 1e-35)
+    assert.near(1e-12, im, 1e-27)
+    re = parts(lucerna.log1p(number(-0.5e-16, 1e-8))) -- |1 + z| is 1 but for (0.5e-16)^2
+    assert.near(0, re, 1e-31)
+    re, im = parts(lucerna.expm1(number(1e-20, 1e-12)))
+    assert.near(1e-20 - 5e-25, re, 1e-35)
+    assert.near(1e-12, im, 1e-27)
+    re, im = parts(lucerna.log1p(number(1e300, -1e300)))
+    assert.near(math.log(1e300) + math.log(2) / 2, re, 1e-12)
+    assert.near(-math.pi / 4, im, 1e-15)
+  end)
+  it("go through infinities as PyTorch's", function()
+    local add = lucerna.logaddexp
+    for _, case in ipairs {
+      {lucerna.exp2(number(-huge, nan)), 0, 0}, {lucerna.exp2(number(huge, 0)), huge, 0},
+      {lucerna.expm1(number(-huge, 1)), -1, 0}, {lucerna.expm1(number(huge, 1)), huge, huge},
+      {lucerna.log1p(number(-huge, 1)), huge, math.pi}, {lucerna.log1p(number(-1, 0)), -huge, 0},
+      {add(number(-huge, 3), number(1, 1)), 1, 1}, {add(number(1, 1), number(-huge, huge)), 1, 1},
+      {add(number(-huge, 3), number(-huge, 1)), -huge, 1},
+      {add(number(huge, 2), number(0, 1)), huge, 2},
+      {add(number(huge, 0), number(huge, 0)), huge, 0},
+      {add(number(huge, 1), number(nan, 0)), nan, nan},
+      {add(number(800, 1), number(800, 1)), 800 + math.log(2), 1},
+      {number(-huge, 3):logcumsumexp(1), -huge, 0}, {number(-huge, 3):logsumexp(1), -huge, 0},
+      {lucerna.cat {number(-huge, 3), number(1000, 1)}:logsumexp(1), 1000, 1},
+    } do
+      local re, im = parts(case[1])
+      assert.is_true(same(re, case[2]) and same(im, case[3]))
+    end
+  end)
+  it("have gradients far from 0", function()
+    local a, b = number(0, 0):requires_grad_(), number(800, 1):requires_grad_()
+    lucerna.logaddexp(a, b).real:backward()
+    assert.same({0.0, 0.0, 1.0, 0.0}, lucerna.view_as_real(lucerna.cat {a.grad, b.grad}):flatten()
+      :tolist())
+    local z = lucerna.cat {number(-huge, 0), number(1, 1)}:requires_grad_()
+    z:logcumsumexp(1)[2].real:backward()
+    assert.same({0.0, 0.0, 1.0, 0.0}, lucerna.view_as_real(z.grad):flatten():tolist())
+  end)
+end)
+
 describe("kernels in vectors", function()
   local ONE = { abs = true, angle = true, exp = true, neg = true, reciprocal = true, rsqrt = true,
     sigmoid = true, sqrt = true, square = true, sgn = true }

@@ -9,6 +9,18 @@ C64, C128 = torch.complex64, torch.complex128
 F32 = torch.float32
 
 
+# What PyTorch 1.13 refuses and newer ones have, from what it has.
+NEWER = {
+    "exp2": lambda x: torch.exp(x * 0.6931471805599453),
+    "expm1": lambda x: torch.exp(x) - 1,
+    "log1p": lambda x: torch.log(x + 1),
+    "nan_to_num": lambda x, *to: torch.complex(x.real.nan_to_num(*to), x.imag.nan_to_num(*to)),
+    "logaddexp": lambda x, y: torch.log(torch.exp(x) + torch.exp(y)),
+    "logsumexp": lambda x, *to: torch.log(torch.exp(x).sum(*to)),
+    "logcumsumexp": lambda x, dim: torch.log(torch.exp(x).cumsum(dim)),
+}
+
+
 def z(*shape, dtype=C128):
     return real(*shape, dtype=dtype)
 
@@ -151,7 +163,7 @@ def functions():
     case(".abs_", Const(z(2)))
     for fn in ("sign", "floor", "round", "exp2", "expm1", "log1p", "erf", "lgamma", "relu", "frac",
                "logit", "nan_to_num", "isposinf", "signbit", "deg2rad"):
-        case(fn, z(2))
+        case(fn, z(2), ref=NEWER.get(fn), grad=False)
     for fn in ("clamp_min", "lt", "gt", "maximum", "atan2", "hypot", "copysign", "remainder",
                "fmod", "bitwise_and"):
         case(fn, z(2), z(2))
@@ -232,7 +244,7 @@ def reduced():
     case("prod", z(2, 0), Dim(1))
     case("prod", z(2, 3), Dim(0), True)
     case("cumsum", z(), Dim(0))
-    case("logcumsumexp", z(2), Dim(0), grad=False)
+    case("logcumsumexp", z(2), Dim(0), ref=NEWER["logcumsumexp"], grad=False)
     for fn in ("std", "var"):
         case(fn, z(2, 3))
         case(fn, z(2, 3), [Dim(1)], False)
@@ -251,7 +263,8 @@ def reduced():
     case("diff", z(2, 3))
     case("trace", z(3, 3))
     for fn in ("amax", "argmax", "sort", "median", "mode", "unique", "logsumexp", "cummax", "topk"):
-        case(fn, z(4), *{"logsumexp": [Dim(0)], "cummax": [Dim(0)], "topk": [2]}.get(fn, []))
+        case(fn, z(4), *{"logsumexp": [Dim(0)], "cummax": [Dim(0)], "topk": [2]}.get(fn, []),
+             ref=NEWER.get(fn), grad=False)
     for dtype in (C64, C128):
         case("randn", 3, 2, dtype=dtype, seed=3)
         case("rand", 5, dtype=dtype, seed=3)
@@ -336,8 +349,30 @@ def layers():
         case("F." + name, z(*shape), 0.4, False)
 
 
+def newer():
+    def of(fn, *args, **kw):
+        case(fn, *args, ref=NEWER[fn], **kw)
+
+    inf, nan = float("inf"), float("nan")
+    ends = torch.tensor([complex(x, y) for x in (1, inf, -inf, nan) for y in (2, inf, -inf, nan)])
+    for dtype in (C64, C128):
+        for fn in ("exp2", "expm1", "log1p"):
+            of(fn, z(2, 3, dtype=dtype).div(8) + (.03 + .04j))
+        of("nan_to_num", ends.to(dtype), grad=False)
+        of("nan_to_num", Const(ends.to(dtype)), 3.0, 4.0, 5.0)
+        of("logaddexp", z(2, 3, dtype=dtype), z(3, dtype=dtype))
+        of("logsumexp", z(2, 3, dtype=dtype), [Dim(0), Dim(1)], True)
+        of("logsumexp", z(2, 3, dtype=dtype), [Dim(-1)])
+        of("logsumexp", Const(z(0, 2, dtype=dtype)), [Dim(0)])
+        of("logcumsumexp", z(3, 4, dtype=dtype).div(4), Dim(0))
+        of("logcumsumexp", z(3, 4, dtype=dtype).div(4), Dim(1))
+    of("logaddexp", z(3), real(3))
+    of("logcumsumexp", z(), Dim(0))
+    case("logaddexp2", z(2), z(2))
+
+
 if __name__ == "__main__":
     for family in (parts, made, moved, arithmetic, functions, truth, products, reduced, sinc,
-                   convolved, activated, layers):
+                   convolved, activated, layers, newer):
         family()
     write("complex", __file__)
