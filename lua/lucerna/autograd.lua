@@ -128,7 +128,7 @@ local CLASS <const>, FUNCTION <const>, VMAP <const> = "(class)", "(function)", "
 local SAVED <const>, VERSIONS <const>, UNPACK <const> = "(saved)", "(versions)", "(unpack)"
 local OUTPUTS <const>, SHAPES <const>, MARKED <const> = "(outputs)", "(shapes)", "(marked)"
 local POSITIONS <const>, MATERIALIZE <const> = "(positions)", "(materialize)"
-local DIRTY <const> = "(dirty)"
+local DIRTY <const>, INPUTS <const> = "(dirty)", "(inputs)"
 
 local function check_saved(ctx, i)
   local version, expected = ctx[SAVED][i]._version, ctx[VERSIONS][i]
@@ -142,17 +142,21 @@ end
 local function without_grad(guard) return guard or core._mode(false) end
 local function with_grad(guard) return guard or core._mode(true) end
 
--- Saved tensors that saved_tensors_hooks keep: functions that give each back.
-local function pack_saved(saved)
-  local pack, unpack = core.autograd._saved_hook(), {}
+-- Saved tensors that saved_tensors_hooks keep: functions that give each back, and which of the
+-- inputs it is.
+local function pack_saved(saved, inputs)
+  local pack, unpack, input = core.autograd._saved_hook(), {}, {}
   if not pack then return nil end
   for i = 1, saved.n do
     if is_tensor(saved[i]) then
+      for k = 1, #inputs do
+        if inputs[k] == saved[i] then input[i] = k end
+      end
       unpack[i] = scoped(without_grad, pack, saved[i]:detach())
       saved[i] = false
     end
   end
-  return unpack
+  return unpack, input
 end
 
 local function unpack_saved(unpack)
@@ -169,10 +173,11 @@ local function saved_tensors(ctx)
     if unpack then tensor = unpack_saved(unpack) end
     if is_tensor(tensor) then
       if not unpack then check_saved(ctx, i) end
-      local output = outputs and outputs[i]
-      if output and ctx[FUNCTION] then
+      local output, input = outputs and outputs[i], unpack and ctx[INPUTS][i]
+      if ctx[FUNCTION] and (output or input) then
+        local attach = core.autograd[output and "_attach" or "_attach_input"]
         tensor = ctx[VMAP] and ctx[VMAP].expose(tensor) or tensor
-        tensor = core.autograd._attach(ctx[FUNCTION], tensor, output)
+        tensor = attach(ctx[FUNCTION], tensor, output or input)
         tensor = ctx[VMAP] and ctx[VMAP].hide(tensor) or tensor
       end
     end
@@ -215,7 +220,7 @@ function Context:set_materialize_grads(on) self[MATERIALIZE] = on end
 
 -- After forward versions are read; saved outputs, the k-th result being at places[k], become
 -- aliases outside the graph. Before it ctx.saved_tensors is empty; what is saved later is not.
-local function seal_saved(ctx, outputs, places)
+local function seal_saved(ctx, inputs, outputs, places)
   local saved = ctx[SAVED]
   if not saved then return end
   local versions, results = { nil }, nil
@@ -235,7 +240,8 @@ local function seal_saved(ctx, outputs, places)
       versions[i] = saved[i]._version
     end
   end
-  ctx[OUTPUTS], ctx[UNPACK] = results, pack_saved(saved)
+  ctx[OUTPUTS] = results
+  ctx[UNPACK], ctx[INPUTS] = pack_saved(saved, inputs)
   ctx[VERSIONS] = versions
 end
 
@@ -398,7 +404,7 @@ local function record(class, ctx, inputs, outputs)
   local results, places = tensors_of(outputs, ctx[MARKED])
   ctx[POSITIONS] = positions
   if outputs.n > 1 then ctx[SHAPES] = shapes_of(outputs, places) end
-  seal_saved(ctx, outputs, places)
+  seal_saved(ctx, tensors, outputs, places)
   if #places == 0 then return end
   local backward, vmap = ctx, levels_of(inputs, outputs)
   if vmap then

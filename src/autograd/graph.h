@@ -197,6 +197,8 @@ typedef struct luc_saved {
 } luc_saved;
 luc_status luc__saved_open(luc_context *ctx, luc_node *node, luc_saved *s);
 void luc__saved_close(luc_context *ctx, luc_saved *s);
+/* While operators are recorded, gradients of t, which has no history, go where the edge leads. */
+luc_status luc__saved_join(luc_context *ctx, luc_tensor *t, const luc_edge *edge);
 
 /* ---- view.c ---- */
 

@@ -138,10 +138,10 @@ static luc_status pass_on(luc_context *ctx, void *ud, luc_tensor *const *gout, i
   return LUC_OK;
 }
 
-/* Gradients of t go where the edge leads. */
-static luc_status join_graph(luc_context *ctx, luc_tensor *t, const luc_edge *edge) {
+luc_status luc__saved_join(luc_context *ctx, luc_tensor *t, const luc_edge *edge) {
   const luc_function fn = {.name = "UnpackBackward", .backward = pass_on};
   luc_node *node;
+  if (!ctx->grad_mode || !edge->to) return LUC_OK;
   if (!luc__meta(ctx, t)) return LUC_ERR_MEMORY;
   LUC_TRY(luc__function_node(ctx, &fn, NULL, 1, 1, &node));
   luc__result_info(&node->infos[0], t);
@@ -172,7 +172,7 @@ static luc_status unpack(luc_context *ctx, luc_tensor *t, const luc_edge *edge, 
                        luc__dtype_name(t->dtype), luc__tensor_shape_text(want, t),
                        luc__dtype_name(found->dtype), luc__tensor_shape_text(have, found));
   if (status == LUC_OK) status = luc_tensor_detach(ctx, found, out);
-  if (status == LUC_OK && mode && edge && edge->to) status = join_graph(ctx, *out, edge);
+  if (status == LUC_OK && edge) status = luc__saved_join(ctx, *out, edge);
   LUC_RELEASE(ctx, found, t);
   return status;
 }

@@ -392,6 +392,17 @@ static int attach(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+/* _attach_input(function, t, i): t, in the place of input i, whose gradients come to it. */
+static int attach_input(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int function = (int)a->v[0].as.i;
+  callback *cb = lua_islightuserdata(L, function) ? lua_touserdata(L, function) : NULL;
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_l_check(L, st, luc__tensor_alias(st->ctx, a->v[1].as.tensor, &box->t));
+  if (!cb || !cb->node) return 1;
+  luc_l_check(L, st, luc__saved_join(st->ctx, box->t, &cb->node->edges[a->v[2].as.i]));
+  return 1;
+}
+
 /* ---- saved tensors ---- */
 
 /* A call of saved_tensors_hooks, kept as a callback while it is open; its user value is the
@@ -505,6 +516,7 @@ static const luc_l_native natives[] = {
 static const luc_l_native autograd_natives[] = {
     {"_record(Any backward, Tensor?[] inputs, Tensor[] outputs, str name)", record, LUC_F_FUNCTION},
     {"_attach(Any function, Tensor t, Index output)", attach, LUC_F_FUNCTION},
+    {"_attach_input(Any function, Tensor t, Index input)", attach_input, LUC_F_FUNCTION},
     {"_saved_hooks(Any pack)", saved_hooks, LUC_F_FUNCTION},
     {"_saved_hook()", saved_hook, LUC_F_FUNCTION},
     {"_queue_callback(Any callback)", queue_callback, LUC_F_FUNCTION},

@@ -97,6 +97,26 @@ describe("saved_tensors_hooks", function()
     assert(counts.packed >= 7 and counts.unpacked == counts.packed, counts.unpacked)
   end)
 
+  it("leaves what functions of Lua's save a part of the graph", function()
+    local sine = lucerna.autograd.Function("Sine", {
+      forward = function(ctx, x)
+        ctx:save_for_backward(x)
+        return x:sin()
+      end,
+      backward = function(ctx, g) return g * ctx.saved_tensors[1]:cos() end,
+    })
+    local x = lucerna.tensor({0.5, -1.25}, {dtype = "float64"}):requires_grad_()
+    local function packed(f)
+      return lucerna.autograd.graph.saved_tensors_hooks(same, same, f)
+    end
+    assert.is_true(lucerna.autograd.gradgradcheck(function(t)
+      return packed(function() return sine.apply(t:exp()) end)
+    end, {x}))
+    local y = packed(function() return lucerna.func.vmap(sine.apply)(x) end)
+    local g = lucerna.autograd.grad(y:sum(), x, {create_graph = true})
+    assert.same((-x:detach():sin()):tolist(), lucerna.autograd.grad(g:sum(), x):tolist())
+  end)
+
   it("asks the innermost, in its block alone", function()
     local x, outer, inner = leaf {2}, {}, {}
     local function into(list)
