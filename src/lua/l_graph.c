@@ -440,12 +440,14 @@ static luc_status pack_saved(luc_context *ctx, const luc_saved_hooks *hooks, luc
   return LUC_OK;
 }
 
+/* A second result that is true gives the tensor away, so that it goes without the collector. */
 static int call_unpack(lua_State *L) {
   saved_call *call = lua_touserdata(L, 1);
   luc_l_callback_push(L, call->cb->st, call->cb->id);
   if (lua_isboolean(L, -1)) luc_l_error(L, "backward: what a saved tensor was packed as is gone");
-  lua_call(L, 0, 1);
-  call->t = luc_tensor_retain(luc_l_checktensor(L, -1, "unpack_hook", "the result"));
+  lua_call(L, 0, 2);
+  call->t = luc_tensor_retain(luc_l_checktensor(L, -2, "unpack_hook", "the result"));
+  if (lua_toboolean(L, -1)) luc_l_release_box(L, call->cb->st, luc_l_tobox(L, -2));
   return 0;
 }
 

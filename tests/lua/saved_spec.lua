@@ -117,6 +117,16 @@ describe("saved_tensors_hooks", function()
     assert.same((-x:detach():sin()):tolist(), lucerna.autograd.grad(g:sum(), x):tolist())
   end)
 
+  it("gives nothing away that an unpack hook has", function()
+    local x, kept = leaf {3}, nil
+    local y = graph.saved_tensors_hooks(function(t)
+      kept = t
+      return t
+    end, function(t) return t, true end, function() return x * x end)
+    y:sum():backward()
+    assert.equal(3, kept:numel())
+  end)
+
   it("asks the innermost, in its block alone", function()
     local x, outer, inner = leaf {2}, {}, {}
     local function into(list)

@@ -193,8 +193,9 @@ return {
      decode_png encode_png write_png]],
   },
   {title = "torch.utils.checkpoint", place = "utils.checkpoint", files = {"^programs$"},
-   unrecorded = {checkpoint = "what the call gives without it", checkpoint_sequential = "the same"},
-   names = "checkpoint checkpoint_sequential",
+   unrecorded = {checkpoint = "what the call gives without it", checkpoint_sequential = "the same",
+     set_checkpoint_early_stop = "what runs again, in recompute_spec.lua"},
+   names = "checkpoint checkpoint_sequential set_checkpoint_early_stop",
   },
   {title = "torch.linalg", place = "linalg", files = {"^linalg$"},
    names = [[

@@ -39,6 +39,12 @@ local function new_hooks(pack_hook, unpack_hook)
   end)
 end
 
+-- The same for ourselves: unpack_hook may return true, too, which gives its tensor away.
+function graph._saved_tensors_hooks(pack_hook, unpack_hook, ...)
+  return region("saved_tensors_hooks", function() return new_hooks(pack_hook, unpack_hook) end,
+    ...)
+end
+
 --- saved_tensors_hooks(pack_hook, unpack_hook, f, ...): while f runs, every tensor that an operator
 -- saves for backward goes to pack_hook, and what that returns is kept instead; backward calls
 -- unpack_hook with it, which must give back a tensor with the same values, shape and dtype: from a
@@ -47,8 +53,8 @@ end
 function graph.saved_tensors_hooks(pack_hook, unpack_hook, ...)
   check.callable("saved_tensors_hooks", "pack_hook", pack_hook)
   check.callable("saved_tensors_hooks", "unpack_hook", unpack_hook)
-  return region("saved_tensors_hooks", function() return new_hooks(pack_hook, unpack_hook) end,
-    ...)
+  local function unpack(packed) return (unpack_hook(packed)) end
+  return graph._saved_tensors_hooks(pack_hook, unpack, ...)
 end
 
 --- save_on_cpu(pin_memory, device_type, f, ...): saved_tensors_hooks that keep tensors in the

@@ -109,6 +109,11 @@ autocast knows of.
 > local x = lucerna.randn(8, 4)
 > lucerna.utils.checkpoint.checkpoint(net, x):sum():backward()
 > lucerna.utils.checkpoint.checkpoint_sequential(net, 2, x):sum():backward()]=]},
+{"utils.checkpoint.set_checkpoint_early_stop", [=[
+> local checkpoint, net, x = lucerna.utils.checkpoint, nn.Linear(4, 1), lucerna.randn(8, 4)
+> checkpoint.set_checkpoint_early_stop(false, function()
+>   checkpoint.checkpoint(net, x):sum():backward()
+> end)]=]},
 {"autograd.detect_anomaly", [=[
 > local x = lucerna.zeros(2):requires_grad_()
 > local ok, message = pcall(lucerna.autograd.detect_anomaly, function()
