@@ -467,6 +467,29 @@ function autograd.Function(name, definition)
   return class
 end
 
+local NotTwice = autograd.Function("NotTwice", {
+  forward = function(_, ...) return ... end,
+  backward = function()
+    core._fail("trying to differentiate twice a function that was marked with "
+      .. "once_differentiable")
+  end,
+})
+
+--- once_differentiable(backward): a Function's backward that runs unrecorded: for one of numbers,
+-- or of other libraries. To differentiate what it gives once more is an error.
+function autograd.once_differentiable(backward)
+  check.callable("once_differentiable", "backward", backward)
+  return function(ctx, ...)
+    local results = table.pack(scoped(without_grad, backward, ctx, ...))
+    local _, any = needs_grad(table.pack(...))
+    if not any or not core.is_grad_enabled() then return table.unpack(results, 1, results.n) end
+    for i = 1, results.n do
+      if is_tensor(results[i]) then results[i] = results[i]:detach():requires_grad_() end
+    end
+    return NotTwice.apply(table.unpack(results, 1, results.n))
+  end
+end
+
 -- ---- gradient checks ----
 
 -- The numbers of a tensor in order, a complex one as its real and imaginary part: with PyTorch's

@@ -278,6 +278,38 @@ describe("autograd.Function", function()
     assert.equal("ExpBackward", kept.grad_fn:name():match("^ExpBackward"))
   end)
 
+  it("may be differentiable once", function()
+    local recorded = {}
+    local Product = autograd.Function("Product", {
+      forward = function(ctx, x, _, y)
+        ctx:save_for_backward(x, y)
+        return x * y
+      end,
+      backward = autograd.once_differentiable(function(ctx, g)
+        recorded[#recorded + 1] = lucerna.is_grad_enabled()
+        local x, y = table.unpack(ctx.saved_tensors)
+        return g * y, nil, g * x
+      end),
+    })
+    local x, y = leaf { 3, 4 }, leaf { 5, 6 }
+    Product.apply(x, "by", y):sum():backward()
+    assert.same({ 5, 6 }, x.grad:tolist())
+    assert.same({ 3, 4 }, y.grad:tolist())
+    local first = autograd.grad(Product.apply(x, "by", y):sum(), x, { create_graph = true })
+    assert.is_false(first.requires_grad) -- the gradient that came to it has no history
+    local outer = Product.apply(x * x, "by", y)
+    local gx, gy = autograd.grad((outer * outer):sum(), { x, y }, { create_graph = true })
+    assert.same({ 4 * 27 * 25, 4 * 64 * 36 }, gx:tolist())
+    assert.same({ 2 * 81 * 5, 2 * 256 * 6 }, gy:tolist())
+    for _, g in ipairs { gx, gy } do
+      parity.refused("trying to differentiate twice a function that was marked with "
+        .. "once_differentiable", function() g:sum():backward { retain_graph = true } end)
+    end
+    assert.same({ false, false, false }, recorded)
+    parity.refused("once_differentiable: backward must be a function (got nil)",
+      autograd.once_differentiable)
+  end)
+
   it("leaves fields of its context to the user", function()
     local names = { "_class", "_saved", "_versions", "_outputs", "_positions", "_shapes", "_unpack",
       "_function", "_vmap", "_materialize", "_non_differentiable" }

@@ -130,4 +130,13 @@ autocast knows of.
 >   backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
 > })
 > local y = Exp.apply(lucerna.ones(2):requires_grad_())]=]},
+{"autograd.once_differentiable", [=[
+> local Half = lucerna.autograd.Function("Half", {
+>   forward = function(ctx, x) return x / 2 end,
+>   backward = lucerna.autograd.once_differentiable(function(ctx, g)
+>     return lucerna.tensor(g:item() / 2)    -- through a number, which no graph knows
+>   end),
+> })
+> local x = lucerna.tensor(3.0):requires_grad_()
+> Half.apply(x):backward()]=]},
 }
