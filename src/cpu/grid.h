@@ -20,7 +20,8 @@ typedef struct luc_grid {
   luc_grid_mode mode;
   luc_grid_padding padding;
   bool align_corners;
-  int dims; /* 2 or 3 */
+  int dims;     /* 2 or 3 */
+  int order[3]; /* along x, y, z: which derivative of the taps' weights they are summed by */
   int64_t batch, channels, points;
   int64_t size[3];  /* of the image; unused leading ones are 1 */
   const void *x;    /* [batch, channels, size] */

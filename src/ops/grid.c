@@ -8,7 +8,19 @@
 
 #include "cpu/grid.h"
 
-/* ---- the rows: grid_sampler(input, grid, mode, padding, align_corners) ---- */
+/* ---- the rows: grid_sampler(input, grid, mode, padding, align_corners, orders) ---- */
+
+/* Along each dimension a value is a sum by weights. Its derivative is that by theirs, of which
+ * `orders` says which it is, x, y and z having three bits each; from the highest on all are 0. */
+enum { ORDER_BITS = 3, HIGHEST = (1 << ORDER_BITS) - 1 };
+
+static int order_of(int64_t orders, int d) {
+  return (int)(orders >> d * ORDER_BITS) & HIGHEST;
+}
+
+static int64_t next_order(int64_t orders, int d) {
+  return order_of(orders, d) == HIGHEST ? orders : orders + (1 << d * ORDER_BITS);
+}
 
 static luc_grid geometry(const luc_tensor *x, const luc_tensor *grid, const luc_value *options) {
   luc_grid g = {.dtype = x->dtype,
@@ -25,6 +37,7 @@ static luc_grid geometry(const luc_tensor *x, const luc_tensor *grid, const luc_
   for (int d = 0; d < g.dims; d++) {
     g.size[3 - g.dims + d] = x->sizes[2 + d];
     g.points *= grid->sizes[1 + d];
+    g.order[d] = order_of(options[3].as.i, d);
   }
   return g;
 }
@@ -48,14 +61,14 @@ luc_status luc__run_grid_sampler(luc_context *ctx, luc_value *args, luc_value *o
   return luc__result(ctx, out, input->dtype, y);
 }
 
-/* grid_sampler_backward(grad, input, grid, mode, padding, align_corners, with_input, with_grid) ->
- * (input, grid); one that is not wanted is empty. */
+/* grid_sampler_backward(grad, input, grid, mode, padding, align_corners, orders, with_input,
+ * with_grid) -> (input, grid); one that is not wanted is empty. */
 luc_status luc__run_grid_sampler_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *dy, *x, *grid, *dx, *dgrid;
   const luc_dtype dtype = args[1].as.tensor->dtype;
   const luc_dtype compute = dtype_of(args[1].as.tensor);
   const int64_t none = 0;
-  const bool with_x = args[6].as.i != 0, with_grid = args[7].as.i != 0;
+  const bool with_x = args[7].as.i != 0, with_grid = args[8].as.i != 0;
   LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, compute, &dy));
   LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, compute, &x));
   LUC_TRY(luc__as_dense(ctx, args[2].as.tensor, compute, &grid));
@@ -69,16 +82,66 @@ luc_status luc__run_grid_sampler_backward(luc_context *ctx, luc_value *args, luc
   return luc__result(ctx, &out[1], dtype, dgrid);
 }
 
+/* What is sampled, or what comes to `input` and `grid`, which are wanted or not, from g; the
+ * options are mode, padding and align_corners. */
+static luc_tensor *sample(luc_formula *f, luc_value input, luc_value grid, const luc_value *options,
+                          int64_t orders) {
+  const bool flat = input.as.tensor && input.as.tensor->ndim == 4;
+  return luc__f_call(f, flat ? LUC_OP_grid_sampler_2d : LUC_OP_grid_sampler_3d,
+                     LUC_ARGS(input, grid, options[0], options[1], options[2], luc_v_int(orders)));
+}
+
+static luc_tensor *back(luc_formula *f, luc_tensor *g, luc_value input, luc_value grid,
+                        const luc_value *options, int64_t orders, const bool *wanted,
+                        luc_tensor **dgrid) {
+  return luc__f_call2(f, LUC_OP_grid_sampler_backward, dgrid,
+                      LUC_ARGS(luc_v_tensor(g), input, grid, options[0], options[1], options[2],
+                               luc_v_int(orders), luc_v_bool(wanted[0]), luc_v_bool(wanted[1])));
+}
+
 luc_status luc__grad_grid_sampler(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  const luc_value *at = &b->args[2];
-  luc_tensor *dgrid;
-  luc_tensor *dx =
-      luc__f_call2(&f, LUC_OP_grid_sampler_backward, &dgrid,
-                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], at[0], at[1], at[2],
-                            luc_v_bool(luc__needs(b, 0)), luc_v_bool(luc__needs(b, 1))));
-  if (luc__needs(b, 0)) luc__f_keep(&f, dx, &b->gin[0]);
-  if (luc__needs(b, 1)) luc__f_keep(&f, dgrid, &b->gin[1]);
+  const bool wanted[] = {luc__needs(b, 0), luc__needs(b, 1)};
+  luc_tensor *dgrid, *dx = back(&f, b->gout[0], b->args[0], b->args[1], &b->args[2],
+                                b->args[5].as.i, wanted, &dgrid);
+  if (wanted[0]) luc__f_keep(&f, dx, &b->gin[0]);
+  if (wanted[1]) luc__f_keep(&f, dgrid, &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* A sum, whose first term may be missing. */
+static void add_to(luc_formula *f, luc_tensor **sum, luc_tensor *t) {
+  *sum = *sum ? luc__f2(f, LUC_OP_add, *sum, t) : t;
+}
+
+/* The image's gradient has one that is an image itself. The grid's has one with a number for each
+ * dimension: by it grad is multiplied, and so are samples, by the weights' next derivative. */
+luc_status luc__grad_grid_sampler_backward(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  const luc_value input = b->args[1], grid = b->args[2], *options = &b->args[3];
+  const int64_t orders = b->args[6].as.i;
+  const bool wanted[] = {luc__needs(b, 1), luc__needs(b, 2)};
+  luc_tensor *g = b->args[0].as.tensor, *dg = NULL, *dx = NULL, *dgrid = NULL, *more;
+  luc_tensor *image = b->args[7].as.i ? b->gout[0] : NULL;
+  luc_tensor *places = b->args[8].as.i ? b->gout[1] : NULL;
+  if (image) {
+    const luc_value v = luc_v_tensor(image);
+    dg = sample(&f, v, grid, options, orders);
+    if (wanted[1]) (void)back(&f, g, v, grid, options, orders, (bool[]){false, true}, &dgrid);
+  }
+  for (int d = 0; places && d < input.as.tensor->ndim - 2; d++) {
+    const int64_t next = next_order(orders, d);
+    luc_tensor *by = luc__f_narrow(&f, places, -1, d, 1);
+    by = luc__f_unsqueeze(&f, luc__f_squeeze(&f, by, -1), 1);
+    add_to(&f, &dg, luc__f2(&f, LUC_OP_mul, sample(&f, input, grid, options, next), by));
+    luc_tensor *turned = luc__f2(&f, LUC_OP_mul, g, by);
+    turned = back(&f, turned, input, grid, options, next, wanted, &more);
+    if (wanted[0]) add_to(&f, &dx, turned);
+    if (wanted[1]) add_to(&f, &dgrid, more);
+  }
+  if (luc__needs(b, 0) && dg) luc__f_keep(&f, dg, &b->gin[0]);
+  if (wanted[0] && dx) luc__f_keep(&f, dx, &b->gin[1]);
+  if (wanted[1] && dgrid) luc__f_keep(&f, dgrid, &b->gin[2]);
   return luc__f_end(&f, NULL, NULL);
 }
 
@@ -111,9 +174,10 @@ luc_status luc__run_grid_sample(luc_context *ctx, luc_value *args, luc_value *ou
   LUC_TRY(luc__choice(ctx, "padding_mode", "zeros|border|reflection", args[3].as.string, &padding));
   LUC_TRY(check_sampling(ctx, input, args[1].as.tensor, mode));
   bool align = !luc_is_none(&args[4]) && args[4].as.i;
-  return luc_call(
-      ctx, input->ndim == 5 ? LUC_OP_grid_sampler_3d : LUC_OP_grid_sampler_2d,
-      LUC_ARGS(args[0], args[1], luc_v_int(mode), luc_v_int(padding), luc_v_bool(align)), out);
+  return luc_call(ctx, input->ndim == 5 ? LUC_OP_grid_sampler_3d : LUC_OP_grid_sampler_2d,
+                  LUC_ARGS(args[0], args[1], luc_v_int(mode), luc_v_int(padding), luc_v_bool(align),
+                           luc_v_int(0)),
+                  out);
 }
 
 /* ---- affine_grid(theta, size, align_corners) ---- */

@@ -120,3 +120,40 @@ describe("gradients", function()
     end
   end)
 end)
+
+describe("grid_sample", function()
+  local F = lucerna.nn.functional
+
+  it("has derivatives of every order, in all modes", function()
+    lucerna.manual_seed(3)
+    local gradcheck, gradgradcheck = lucerna.autograd.gradcheck, lucerna.autograd.gradgradcheck
+    local function double(t) return t:double():requires_grad_() end
+    for _, mode in ipairs {"bilinear", "nearest", "bicubic"} do
+      for _, padding in ipairs {"zeros", "border", "reflection"} do
+        for _, align in ipairs {true, false} do
+          local function of(x, grid) return F.grid_sample(x, grid, mode, padding, align) end
+          for channels = 1, 5, 2 do
+            local x = double(lucerna.randn(2, channels, 3, 4))
+            local grid = double(lucerna.rand(2, 1, 2, 2) * 3 - 1.5)
+            assert.is_true(gradcheck(of, {x, grid}))
+            assert.is_true(gradgradcheck(of, {x, grid}))
+          end
+          if mode ~= "bicubic" then
+            local x = double(lucerna.randn(1, 2, 2, 3, 3))
+            local grid = double(lucerna.rand(1, 1, 1, 2, 3) * 3 - 1.5)
+            assert.is_true(gradgradcheck(of, {x, grid}))
+          end
+        end
+      end
+      local x, grid = double(lucerna.randn(1, 1, 4, 4)), double(lucerna.rand(1, 1, 2, 2) - 0.5)
+      assert.is_true(gradgradcheck(function(a, b)
+        local y = F.grid_sample(a, b, mode)
+        return lucerna.autograd.grad((y * y * y):sum(), {a, b}, {create_graph = true})
+      end, {x, grid}))
+      assert.is_true(gradgradcheck(function(b) return F.grid_sample(x:detach(), b, mode) end,
+        {grid}))
+      assert.is_true(gradgradcheck(function(a) return F.grid_sample(a, grid:detach(), mode) end,
+        {x}))
+    end
+  end)
+end)
