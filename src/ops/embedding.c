@@ -111,14 +111,13 @@ luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_va
   return luc__result(ctx, out, dtype, dw);
 }
 
+/* The lookup of what comes to the table: scale_grad_by_freq scales first gradients alone. */
 luc_status luc__grad_embedding_backward(luc_context *ctx, luc_backward *b) {
-  LUC_CHECK(ctx, !b->args[4].as.i, LUC_ERR_SUPPORT,
-            "embedding: scale_grad_by_freq has no second derivative");
   luc_formula f = luc__formula(ctx);
   int64_t padding = b->args[3].as.i;
   luc_tensor *rows =
       luc__f_call(&f, LUC_OP_embedding_lookup,
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[3], b->args[4]));
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[3], luc_v_bool(false)));
   if (padding >= 0) {
     luc_tensor *unused = luc__f_call(&f, LUC_OP_eq, LUC_ARGS(b->args[1], luc_v_int(padding)));
     unused = luc__f_unsqueeze(&f, unused, -1);

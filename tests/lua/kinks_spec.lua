@@ -157,3 +157,25 @@ describe("grid_sample", function()
     end
   end)
 end)
+
+describe("embedding", function()
+  local F = lucerna.nn.functional
+
+  it("divides by how often rows are looked up (scale_grad_by_freq) once, as PyTorch", function()
+    local w = doubles {{1, 2}, {0.5, -1}, {3, 0.25}, {1.5, 2}}:requires_grad_()
+    local at, options = lucerna.tensor {2, 3, 2, 2, 4}, {padding_idx = 4, scale_grad_by_freq = true}
+    local y = F.embedding(at, w, options)
+    local weights = doubles {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}}
+    local again = {create_graph = true}
+    local first = autograd.grad((weights * y ^ 4):sum(), w, again)
+    parity.close(first:detach(), doubles {{0, 0}, {13 / 6, -64 / 3}, {324, 0.25}, {0, 0}})
+    local second = autograd.grad(first:square():sum(), w, again)
+    parity.close(second:detach(), doubles {{0, 0}, {169 / 3, -8192 / 3}, {209952, 1.5}, {0, 0}})
+    local third = autograd.grad(second:square():sum(), w)
+    parity.close(third, doubles {{0, 0}, {139631.55555555553, -164043889.77777776},
+      {146932807680, 90}, {0, 0}})
+    local _, moved = lucerna.func.jvp(function(t) return F.embedding(at, t, options) end,
+      {w:detach()}, {w:detach()})
+    assert.same({0.5, 3, 0.5, 0.5, 0}, moved:select(2, 1):tolist())
+  end)
+end)
