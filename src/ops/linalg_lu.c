@@ -248,24 +248,67 @@ luc_status luc__run_linalg_det(luc_context *ctx, luc_value *args, luc_value *out
   return luc__result(ctx, out, r->dtype, r);
 }
 
-/* The conjugates of the cofactors: those of det(A) inv(A)^T, also where A is singular, by its
- * singular values. */
-static luc_tensor *cofactors(luc_formula *f, luc_tensor *a) {
+/* Of every row, the products of all but one. */
+static luc_tensor *products_without(luc_formula *f, luc_tensor *w) {
+  if (f->status != LUC_OK) return NULL;
+  const int64_t n = w->sizes[w->ndim - 1], last[] = {-1};
+  const luc_value dim = luc_v_int(-1), dims = luc_v_ints(last, 1);
+  luc_tensor *one = luc__f1(f, LUC_OP_ones_like, luc__f_narrow(f, w, -1, 0, 1));
+  luc_tensor *before = luc__f_cat(f, one, luc__f_narrow(f, w, -1, 0, n - 1), -1);
+  before = luc__f_call(f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(before), dim));
+  luc_tensor *after = luc__f_cat(f, luc__f_narrow(f, w, -1, 1, n - 1), one, -1);
+  after = luc__f_call(f, LUC_OP_flip, LUC_ARGS(luc_v_tensor(after), dims));
+  after = luc__f_call(f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(after), dim));
+  after = luc__f_call(f, LUC_OP_flip, LUC_ARGS(luc_v_tensor(after), dims));
+  return luc__f2(f, LUC_OP_mul, before, after);
+}
+
+typedef struct singular {
+  luc_tensor *u, *s, *vh, *sign; /* sign: the conjugate of det(u) det(vh), [..., 1] */
+} singular;
+
+static singular decompose(luc_formula *f, luc_tensor *a) {
   luc_value parts[3] = {{0}};
   luc_value args[] = {luc_v_tensor(a), luc_v_bool(false), luc_v_none()};
+  singular d = {NULL, NULL, NULL, NULL};
   if (f->status == LUC_OK) f->status = luc_call(f->ctx, LUC_OP_linalg_svd, args, 3, parts);
-  if (f->status != LUC_OK) return NULL;
-  luc_tensor *u = luc__f_own(f, parts[0].as.tensor), *s = luc__f_own(f, parts[1].as.tensor);
-  luc_tensor *vh = luc__f_own(f, parts[2].as.tensor);
-  luc_tensor *eye = luc__f_eye(f, a, a->sizes[a->ndim - 1]);
-  luc_tensor *rest = luc__fs(f, LUC_OP_rsub, eye, 1);
-  rest = luc__f2(f, LUC_OP_add, luc__f2(f, LUC_OP_mul, rest, luc__f_unsqueeze(f, s, -2)), eye);
-  rest = luc__f_call(f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(rest), luc_v_int(-1)));
-  luc_tensor *sign =
-      luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_linalg_det, u), luc__f1(f, LUC_OP_linalg_det, vh));
-  sign = luc__f_unsqueeze(f, luc__f_conj(f, sign), -1);
-  luc_tensor *scale = luc__f2(f, LUC_OP_mul, rest, sign);
-  return luc__f_mm(f, luc__f2(f, LUC_OP_mul, u, luc__f_unsqueeze(f, scale, -2)), vh);
+  if (f->status != LUC_OK) return d;
+  d.u = luc__f_own(f, parts[0].as.tensor), d.s = luc__f_own(f, parts[1].as.tensor);
+  d.vh = luc__f_own(f, parts[2].as.tensor);
+  luc_tensor *turn = luc__f1(f, LUC_OP_linalg_det, d.u);
+  turn = luc__f2(f, LUC_OP_mul, turn, luc__f1(f, LUC_OP_linalg_det, d.vh));
+  d.sign = luc__f_unsqueeze(f, luc__f_conj(f, turn), -1);
+  return d;
+}
+
+/* det_cofactors(A): the conjugates of the cofactors, which are those of det(A) inv(A)^T, also where
+ * A is singular. */
+luc_status luc__run_det_cofactors(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  const singular d = decompose(&f, args[0].as.tensor);
+  luc_tensor *scale = luc__f2(&f, LUC_OP_mul, products_without(&f, d.s), d.sign);
+  luc_tensor *left = luc__f2(&f, LUC_OP_mul, d.u, luc__f_unsqueeze(&f, scale, -2));
+  return luc__f_result(&f, luc__f_mm(&f, left, d.vh), out);
+}
+
+/* Where A is diagonal, its elements s moved by K move det(A) by the products without s_i and s_j
+ * times K_ii K_jj - K_ij K_ji; others are turned to be so. Nothing is divided by. */
+luc_status luc__grad_det_cofactors(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *a = b->args[0].as.tensor;
+  const singular d = decompose(&f, a);
+  luc_tensor *k = luc__f_mmh(&f, luc__f_hm(&f, d.u, b->gout[0]), d.vh);
+  luc_tensor *eye = luc__f_eye(&f, a, a->sizes[a->ndim - 1]);
+  luc_tensor *apart = luc__fs(&f, LUC_OP_rsub, eye, 1);
+  luc_tensor *rest = luc__f2(&f, LUC_OP_mul, apart, luc__f_unsqueeze(&f, d.s, -2));
+  rest = products_without(&f, luc__f2(&f, LUC_OP_add, rest, eye));
+  rest = luc__f2(&f, LUC_OP_mul, rest, apart);
+  luc_tensor *own = luc__f_unsqueeze(&f, luc__f_diagonal(&f, k), -2);
+  own = luc__f_sum_keepdim(&f, luc__f2(&f, LUC_OP_mul, rest, own), -1);
+  luc_tensor *crossed = luc__f2(&f, LUC_OP_mul, rest, luc__f_mt(&f, k));
+  k = luc__f2(&f, LUC_OP_sub, luc__f2(&f, LUC_OP_mul, eye, own), crossed);
+  k = luc__f2(&f, LUC_OP_mul, luc__f_conj(&f, k), luc__f_unsqueeze(&f, d.sign, -1));
+  return luc__f_end(&f, luc__f_mm(&f, luc__f_mm(&f, d.u, k), d.vh), &b->gin[0]);
 }
 
 static luc_tensor *twice_unsqueezed(luc_formula *f, luc_tensor *t) {
@@ -304,7 +347,8 @@ luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
   luc_tensor *inverse = turned_inverse(&f, a, &lu);
   luc_tensor *diagonal = luc__f_diagonal(&f, lu);
   if (f.status == LUC_OK && luc__any_zero(ctx, diagonal)) {
-    r = luc__f2(&f, LUC_OP_mul, cofactors(&f, a), twice_unsqueezed(&f, g));
+    r = luc__f1(&f, LUC_OP_det_cofactors, a);
+    r = luc__f2(&f, LUC_OP_mul, r, twice_unsqueezed(&f, g));
   } else {
     luc_tensor *size =
         luc__f_call(&f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(diagonal), luc_v_int(-1)));

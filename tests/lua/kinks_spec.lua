@@ -179,3 +179,50 @@ describe("embedding", function()
     assert.same({0.5, 3, 0.5, 0.5, 0}, moved:select(2, 1):tolist())
   end)
 end)
+
+describe("det", function()
+  -- By the first row, in operators whose derivatives are exact.
+  local function expanded(a)
+    local n = a:size(1)
+    if n == 1 then return a[1][1] end
+    local sum = 0
+    for j = 1, n do
+      local others = {}
+      for k = 1, n do others[#others + 1] = k ~= j and k or nil end
+      local minor = a[{{2, n}}]:index_select(2, lucerna.tensor(others))
+      sum = sum + a[1][j] * expanded(minor) * (j % 2 == 0 and -1 or 1)
+    end
+    return sum
+  end
+
+  it("has second derivatives of matrices of any rank", function()
+    lucerna.manual_seed(5)
+    local function both(f, a, g, by)
+      a, g = a:clone():requires_grad_(), g:clone():requires_grad_()
+      local first = autograd.grad(f(a), a, {grad_outputs = g, create_graph = true})
+      return first:detach(), autograd.grad(first, {a, g}, {grad_outputs = by})
+    end
+    local cases = {lucerna.zeros(2, 2):double(), lucerna.zeros(3, 3):double(),
+      lucerna.eye(3):double(), doubles {{1, 2, 3}, {2, 4, 6}, {-1, -2, -3}},
+      doubles {{1, 2, 0}, {0, 0, 0}, {0, 0, 3}}, doubles {{0, 1, 0}, {0, 0, 1}, {0, 0, 0}}}
+    for rank = 0, 4 do
+      local d = lucerna.tensor {1, 1, 1, 1}:double()
+      for k = rank + 1, 4 do d[k] = 0 end
+      cases[#cases + 1] = lucerna.diag(d):flip(1) * 2
+    end
+    for _, real in ipairs(cases) do
+      for _, a in ipairs {real, lucerna.complex(real, real * 0) * lucerna.complex(doubles {1},
+        doubles {2})} do
+        local g, by = lucerna.randn({}, {dtype = a.dtype}), lucerna.randn_like(a)
+        local have, want = table.pack(both(lucerna.linalg.det, a, g, by)),
+          table.pack(both(expanded, a, g, by))
+        for k = 1, 3 do parity.close(have[k], want[k], {atol = 1e-12, rtol = 1e-12}) end
+      end
+    end
+    local all = lucerna.stack {cases[2], cases[3], cases[4]}
+    local function sum(x) return lucerna.linalg.det(x):sum() end
+    assert.is_true(lucerna.func.hessian(sum)(all):isfinite():all():item())
+    local each = lucerna.func.vmap(lucerna.func.hessian(lucerna.linalg.det))(all)
+    assert.same(lucerna.func.hessian(lucerna.linalg.det)(cases[2]):tolist(), each[1]:tolist())
+  end)
+end)
