@@ -444,7 +444,8 @@ end)
 
 describe("a power", function()
   it("of one is its base, and the slope of a square exact", function()
-    local z = lucerna.complex(lucerna.tensor {0, 0, -1, 3.0, 1e30}, lucerna.tensor {0, 1, 0, 4.0, 0})
+    local z = lucerna.complex(lucerna.tensor {0, 0, -1, 3.0, 1e30},
+      lucerna.tensor {0, 1, 0, 4.0, 0})
     assert.is_true(z:pow(1):equal(z))
     assert.is_not.equal(z, z:pow(1.0))
     local x = z:clone():requires_grad_()
