@@ -175,7 +175,7 @@ static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc
                              luc_optim_slot *slot) {
   unsigned needs = needed(o->kind, options);
   if (!slot->state[0]) {
-    if (!o->kind->counts) slot->steps = 0; /* the first one that counts is with a state */
+    if (!o->kind->counts && needs & 1) slot->steps = 0; /* its first step with a state */
     advance(ctx, o, options, slot);
   }
   for (int s = 0; s < LUC_MAX_STATES; s++) {
