@@ -379,27 +379,33 @@ static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+/* Pushes a view of the argument t; returns the node of the argument `function`, or NULL if it is
+ * gone. */
+static luc_node *alias(lua_State *L, luc_l_state *st, const luc_l_args *a, luc_l_box **box) {
+  const int function = (int)a->v[0].as.i;
+  const callback *cb = lua_islightuserdata(L, function) ? lua_touserdata(L, function) : NULL;
+  *box = luc_l_newbox(L, st);
+  luc_l_check(L, st, luc__tensor_alias(st->ctx, a->v[1].as.tensor, &(*box)->t));
+  return cb ? cb->node : NULL;
+}
+
 /* _attach(function, t, i): a view of t with the history of output i (from 1) of a function, which
  * _record's backward got as its first argument: a saved output as it was, without a cycle. */
 static int attach(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  int function = (int)a->v[0].as.i;
-  callback *cb = lua_islightuserdata(L, function) ? lua_touserdata(L, function) : NULL;
-  luc_l_box *box = luc_l_newbox(L, st);
-  luc_l_check(L, st, luc__tensor_alias(st->ctx, a->v[1].as.tensor, &box->t));
-  if (!cb || !cb->node) return 1;
+  luc_l_box *box;
+  luc_node *node = alias(L, st, a, &box);
+  if (!node || a->v[2].as.i >= node->nresults) return 1;
   if (!luc__meta(st->ctx, box->t)) return luc_l_raise(L, st, LUC_ERR_MEMORY);
-  luc__set_history(st->ctx, box->t, cb->node, (uint32_t)a->v[2].as.i);
+  luc__set_history(st->ctx, box->t, node, (uint32_t)a->v[2].as.i);
   return 1;
 }
 
 /* _attach_input(function, t, i): t, in the place of input i, whose gradients come to it. */
 static int attach_input(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  int function = (int)a->v[0].as.i;
-  callback *cb = lua_islightuserdata(L, function) ? lua_touserdata(L, function) : NULL;
-  luc_l_box *box = luc_l_newbox(L, st);
-  luc_l_check(L, st, luc__tensor_alias(st->ctx, a->v[1].as.tensor, &box->t));
-  if (!cb || !cb->node) return 1;
-  luc_l_check(L, st, luc__saved_join(st->ctx, box->t, &cb->node->edges[a->v[2].as.i]));
+  luc_l_box *box;
+  const luc_node *node = alias(L, st, a, &box);
+  if (!node || a->v[2].as.i >= node->nslots) return 1;
+  luc_l_check(L, st, luc__saved_join(st->ctx, box->t, &node->edges[a->v[2].as.i]));
   return 1;
 }
 
