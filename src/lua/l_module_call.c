@@ -270,12 +270,13 @@ int luc_l_module_build(lua_State *L) {
   bool own = fills_itself(peer, c, &a);
   lua_State *outer = luc_l_enter(st, L);
   const luc_module *acting = nn->host_acts;
+  const bool skips = nn->skip_parameters;
   nn->host_acts = peer->m;
   nn->skip_parameters = own;
   luc_status status = luc__module_build(st->ctx, peer->m, c->cls->core, a.v, n);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
     status = luc__module_build(st->ctx, peer->m, c->cls->core, a.v, n);
-  nn->skip_parameters = false;
+  nn->skip_parameters = skips;
   nn->host_acts = acting;
   luc_l_leave(L, st, outer, status);
   forget_slots(L, peer, 1);

@@ -75,9 +75,10 @@ static int lazy_initialize(lua_State *L) {
   luc_nn *nn = luc__nn_of(st->ctx);
   bool own = luc_l_resets_itself(peer) && luc_module_has_uninitialized(peer->m);
   lua_State *outer = luc_l_enter(st, L);
+  const bool skips = nn->skip_parameters;
   nn->skip_parameters = own;
   luc_status status = luc__lazy_initialize(st->ctx, peer->m, input);
-  nn->skip_parameters = false;
+  nn->skip_parameters = skips;
   luc_l_leave(L, st, outer, status);
   if (own) luc_l_reset(L, peer);
   return 0;

@@ -63,13 +63,8 @@ static luc_status add_out_projection(luc_context *ctx, luc_module *m) {
   const luc_value *c = m->config;
   luc_value args[] = {c[EMBED], c[EMBED], c[BIAS], c[DEVICE], c[DTYPE]};
   luc_module *child;
-  luc_nn *nn = luc__nn_of(ctx);
-  bool skips = nn->skip_parameters;
-  nn->skip_parameters = false;
-  luc_status status = luc_module_new(ctx, "NonDynamicallyQuantizableLinear", args, 5, &child);
-  nn->skip_parameters = skips;
-  if (status != LUC_OK) return status;
-  status = luc_module_add_module(ctx, m, "out_proj", child);
+  LUC_TRY(luc_module_new(ctx, "NonDynamicallyQuantizableLinear", args, 5, &child));
+  luc_status status = luc_module_add_module(ctx, m, "out_proj", child);
   luc_module_release(ctx, child);
   return status;
 }

@@ -117,7 +117,11 @@ luc_status luc_module_new(luc_context *ctx, const char *class_name, const luc_va
   LUC_TRY(luc__class_find(ctx, class_name, &cls));
   LUC_TRY(luc__module_create(ctx, cls, &m));
   m->external = 1;
+  luc_nn *nn = luc__nn_of(ctx);
+  const bool skips = nn->skip_parameters; /* of the module that this is built for, if any */
+  nn->skip_parameters = false;
   luc_status status = luc__module_build(ctx, m, cls, args, nargs);
+  nn->skip_parameters = skips;
   if (status == LUC_OK) status = luc__registration_built(ctx, m);
   if (status == LUC_OK)
     *out = m;
