@@ -5,6 +5,7 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local later = require "lucerna.later"
+local modes = require "lucerna.modes"
 local region = require "lucerna.region"
 local scoped = require "lucerna.scoped"
 local shape_text = require "lucerna.shape_text"
@@ -139,9 +140,6 @@ local function check_saved(ctx, i)
   end
 end
 
-local function without_grad(guard) return guard or core._mode(false) end
-local function with_grad(guard) return guard or core._mode(true) end
-
 -- Saved tensors that saved_tensors_hooks keep: functions that give each back, and which of the
 -- inputs it is.
 local function pack_saved(saved, inputs)
@@ -152,7 +150,7 @@ local function pack_saved(saved, inputs)
       for k = 1, #inputs do
         if inputs[k] == saved[i] then input[i] = k end
       end
-      unpack[i] = scoped(without_grad, pack, saved[i]:detach())
+      unpack[i] = scoped(modes.unrecorded, pack, saved[i]:detach())
       saved[i] = false
     end
   end
@@ -160,7 +158,7 @@ local function pack_saved(saved, inputs)
 end
 
 local function unpack_saved(unpack)
-  local tensor = scoped(without_grad, unpack)
+  local tensor = scoped(modes.unrecorded, unpack)
   return check.tensor("unpack_hook", "the result", tensor)
 end
 
@@ -434,7 +432,7 @@ local function apply(class, ...)
   local ctx = setmetatable({ needs_input_grad = needs, [CLASS] = class, -- and room for
     [SAVED] = nil, [POSITIONS] = nil, [VERSIONS] = nil, [OUTPUTS] = nil }, Context)
   local forward = class.setup_context and in_two_steps or class.forward
-  local outputs = table.pack(scoped(without_grad, forward, ctx, ...))
+  local outputs = table.pack(scoped(modes.unrecorded, forward, ctx, ...))
   if any and core.is_grad_enabled() and not core.is_inference_mode_enabled() then
     record(class, ctx, inputs, outputs)
   end
@@ -480,7 +478,7 @@ local NotTwice = autograd.Function("NotTwice", {
 function autograd.once_differentiable(backward)
   check.callable("once_differentiable", "backward", backward)
   return function(ctx, ...)
-    local results = table.pack(scoped(without_grad, backward, ctx, ...))
+    local results = table.pack(scoped(modes.unrecorded, backward, ctx, ...))
     local _, any = needs_grad(table.pack(...))
     if not any or not core.is_grad_enabled() then return table.unpack(results, 1, results.n) end
     for i = 1, results.n do
@@ -519,7 +517,7 @@ local function numerical_column(f, inputs, flat, k, eps)
   local function values(value)
     flat[k] = value
     local columns = {}
-    for o, output in ipairs(scoped(with_grad, outputs_of, f, inputs)) do
+    for o, output in ipairs(scoped(modes.recorded, outputs_of, f, inputs)) do
       columns[o] = numbers(output):tolist()
     end
     return columns

@@ -4,6 +4,7 @@
 
 local core = require "lucerna.core"
 local check = require "lucerna.check"
+local modes = require "lucerna.modes"
 local region = require "lucerna.region"
 
 local lucerna = { _VERSION = "lucerna " .. core._version }
@@ -79,12 +80,7 @@ lucerna.save, lucerna.load = checkpoint.save, checkpoint.load
 
 -- ---- gradient modes ----
 
--- What makes a mode's guard, or takes the one before: made once, for calls make no function then.
-local new_mode = core._mode
-local function unrecorded(guard) return guard or new_mode(false) end
-local function recorded(guard) return guard or new_mode(true) end
-local function inferred(guard) return guard or new_mode(false, true) end
-local function uninferred(guard) return guard or new_mode(true, false) end
+local unrecorded, recorded, inferred = modes.unrecorded, modes.recorded, modes.inferred
 
 --- no_grad(f, ...) runs f without recording; `local _ <close> = no_grad()` does it for a block.
 -- A mode belongs to the whole program: a block in a coroutine that yields leaves it on for all
@@ -103,7 +99,7 @@ end
 --- inference_mode(f, ...): no_grad for tensors that will never be differentiated.
 function lucerna.inference_mode(f, ...)
   if type(f) ~= "boolean" then return region("inference_mode", inferred, f, ...) end
-  return region("inference_mode", f and inferred or uninferred, ...)
+  return region("inference_mode", f and inferred or modes.uninferred, ...)
 end
 
 for _, part in ipairs { "lucerna.autocast", "lucerna.composites", "lucerna.legacy" } do

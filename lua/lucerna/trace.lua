@@ -3,6 +3,7 @@
 -- generator; nothing is recorded for gradients.
 
 local core = require "lucerna.core"
+local modes = require "lucerna.modes"
 local scoped = require "lucerna.scoped"
 local nn = require "lucerna.nn"
 
@@ -191,7 +192,7 @@ end
 -- on.inputs(args), on.enter(m, args), on.leave(m, args, output) and on.call(call), a call as
 -- core._tape gives it. Returns the net's results.
 function trace.run(...)
-  return scoped(function(guard) return guard or core._mode(false) end, run, ...)
+  return scoped(modes.unrecorded, run, ...)
 end
 
 return trace

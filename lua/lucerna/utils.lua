@@ -7,6 +7,7 @@ local autocast = require "lucerna.autocast"
 local check = require "lucerna.check"
 local graph = require "lucerna.autograd.graph"
 local later = require "lucerna.later"
+local modes = require "lucerna.modes"
 local options = require "lucerna.options"
 local region = require "lucerna.region"
 local scoped = require "lucerna.scoped"
@@ -21,10 +22,6 @@ local utils = { checkpoint = {} }
 -- arguments, as operators do: of those only what the outer part needs to get at them runs again.
 
 local early_stop = true -- what set_checkpoint_early_stop says
-
-local function without_grad(guard) return guard or core._mode(false) end
-
-local function recorded(guard) return guard or core._mode(true) end
 
 local function kind_of(t)
   local kind = t.shape
@@ -44,7 +41,7 @@ local function kind_text(kind) return tostring(kind.dtype) .. " " .. shape_text(
 -- A function that gives an argument back: from where hooks that are in force keep it, or itself.
 local function keep(t)
   local pack, version = core.autograd._saved_hook(), t._version
-  if pack then return scoped(without_grad, pack, t:detach()) end
+  if pack then return scoped(modes.unrecorded, pack, t:detach()) end
   t = t:detach()
   return function()
     if t._version ~= version then
@@ -77,7 +74,7 @@ local function run_again(part, pack)
   if drawn then core.set_rng_state(part.rng) end
   local function make(guard) return guard or core._autocast(part.autocast, part.dtype) end
   local function itself(t) return t end
-  local ok, problem = pcall(scoped, recorded, scoped, make, graph._saved_tensors_hooks, pack,
+  local ok, problem = pcall(scoped, modes.recorded, scoped, make, graph._saved_tensors_hooks, pack,
     itself, part.f, table.unpack(args, 1, part.args.n))
   if drawn then core.set_rng_state(drawn) end
   return ok, problem

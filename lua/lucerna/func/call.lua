@@ -10,6 +10,7 @@ local core = require "lucerna.core"
 local check = require "lucerna.check"
 local drop_empty = require("lucerna.options").drop_empty
 local levels = require "lucerna.func.levels"
+local modes = require "lucerna.modes"
 local scoped = require "lucerna.scoped"
 local shape_text = require "lucerna.shape_text"
 local tree = require "lucerna.func.tree"
@@ -50,8 +51,6 @@ function M.detached(value)
     return is_tensor(t) and t.requires_grad and t:detach() or t
   end, value)
 end
-
-local function with_grad(guard) return guard or core._mode(true) end
 
 -- The leaves of the trees, as inputs, put in the place of the tensors; returns the new trees.
 local function inputs_of(who, call, trees)
@@ -98,10 +97,10 @@ function M.begin(who, f, args, places, has_aux)
   for k, place in ipairs(places) do trees[k] = args[place] end
   call.outer = core.is_grad_enabled()
   local own = table.move(args, 1, args.n, 1, { n = args.n })
-  local inner = scoped(with_grad, inputs_of, who, call, trees)
+  local inner = scoped(modes.recorded, inputs_of, who, call, trees)
   for k, place in ipairs(places) do own[place] = inner[k] end
   call.trees = trees
-  read_outputs(who, call, has_aux, scoped(with_grad, f, table.unpack(own, 1, own.n)))
+  read_outputs(who, call, has_aux, scoped(modes.recorded, f, table.unpack(own, 1, own.n)))
   call.recorded = call.outer and #call.outs > 0 and core.autograd._reaches(call.outs, call.xs)
   if not call.recorded then
     call.output, call.aux = M.detached(call.output), M.detached(call.aux)
@@ -191,13 +190,9 @@ end
 --- Makes call.push(tangents): the derivative along them, one for each output. us stand for the
 -- cotangents, gs are linear in them.
 function M.prepare_push(call)
-  local us, gs = {}
-  do
-    local recording <close> = with_grad()
-    recording()
-    for k, out in ipairs(call.outs) do us[k] = core.zeros_like(out:detach()):requires_grad_() end
-    gs = M.gradients(call.outs, us, call.xs, { create_graph = true })
-  end
+  local us = {}
+  for k, out in ipairs(call.outs) do us[k] = core.zeros_like(out:detach()):requires_grad_() end
+  local gs = scoped(modes.recorded, M.gradients, call.outs, us, call.xs, { create_graph = true })
   function call.push(tangents)
     local linear, seeds = {}, {}
     for k in ipairs(call.xs) do

@@ -5,6 +5,7 @@ local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local check_self = require("lucerna.nn.container").check_self
+local modes = require "lucerna.modes"
 local scoped = require "lucerna.scoped"
 local shape_text = require "lucerna.shape_text"
 
@@ -254,8 +255,6 @@ local function commit(changes)
   end
 end
 
-local function without_grad(guard) return guard or root._mode(false) end
-
 local function convert(self, f, recurse)
   local changes = {}
   if recurse == false then
@@ -274,7 +273,7 @@ end
 function Module:_apply(...)
   local f, recurse = arguments("_apply", { "fn", "recurse" }, ...)
   check.callable("_apply", "fn", f)
-  scoped(without_grad, convert, self, f, recurse)
+  scoped(modes.unrecorded, convert, self, f, recurse)
   return self
 end
 
