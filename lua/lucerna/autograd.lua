@@ -4,6 +4,7 @@
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
+local check_self = require("lucerna.plain").self_check "ctx"
 local later = require "lucerna.later"
 local modes = require "lucerna.modes"
 local region = require "lucerna.region"
@@ -189,32 +190,45 @@ function Context.__index(ctx, key)
   return Context[key]
 end
 
---- Keeps tensors for backward: they come back as ctx.saved_tensors.
-function Context:save_for_backward(...)
-  local saved = table.pack(...)
-  for i = 1, saved.n do
-    if saved[i] ~= nil and not is_tensor(saved[i]) then
-      core._fail("save_for_backward: expected tensors or nil (argument %d is a %s)", i,
-        type(saved[i]))
+-- The arguments of a method of ctx, which are tensors or nil.
+local function tensors_given(self, method, ...)
+  check_self(self, "Function", method, "needs_input_grad")
+  local given = table.pack(...)
+  for i = 1, given.n do
+    if given[i] ~= nil and not is_tensor(given[i]) then
+      core._fail("%s: expected tensors or nil (argument %d is a %s)", method, i, type(given[i]))
     end
   end
-  if not self[VERSIONS] then self[SAVED] = saved end
+  return given
 end
 
-local function set_of(...)
+local function set_of(list)
   local set = {}
-  for _, tensor in ipairs { ... } do set[tensor] = true end
+  for i = 1, list.n do
+    if list[i] then set[list[i]] = true end
+  end
   return set
 end
 
+--- Keeps tensors for backward: they come back as ctx.saved_tensors.
+function Context:save_for_backward(...)
+  local saved = tensors_given(self, "save_for_backward", ...)
+  if not self[VERSIONS] then self[SAVED] = saved end
+end
+
 --- These outputs have no gradient.
-function Context:mark_non_differentiable(...) self[MARKED] = set_of(...) end
+function Context:mark_non_differentiable(...)
+  self[MARKED] = set_of(tensors_given(self, "mark_non_differentiable", ...))
+end
 
 --- These inputs were written in place by forward, which must return them.
-function Context:mark_dirty(...) self[DIRTY] = set_of(...) end
+function Context:mark_dirty(...) self[DIRTY] = set_of(tensors_given(self, "mark_dirty", ...)) end
 
 --- Without this backward gets zeros where an output got no gradient; with false it gets nil.
-function Context:set_materialize_grads(on) self[MATERIALIZE] = on end
+function Context:set_materialize_grads(on)
+  check_self(self, "Function", "set_materialize_grads", "needs_input_grad")
+  self[MATERIALIZE] = check.boolean("set_materialize_grads", "value", on)
+end
 
 -- After forward versions are read; saved outputs, the k-th result being at places[k], become
 -- aliases outside the graph. Before it ctx.saved_tensors is empty; what is saved later is not.

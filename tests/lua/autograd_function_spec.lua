@@ -331,6 +331,27 @@ describe("autograd.Function", function()
     assert.same({ 7, 9 }, x.grad:tolist())
   end)
 
+  it("says what a method of its context was not given", function()
+    local ctx
+    autograd.Function("Shows", {
+      forward = function(c, x)
+        ctx = c
+        return x * 1
+      end,
+      backward = function(_, g) return g end,
+    }).apply(leaf { 1 })
+    for _, method in ipairs { "save_for_backward", "mark_dirty", "mark_non_differentiable" } do
+      parity.refused(method .. ": expected tensors or nil (argument 2 is a number)", ctx[method],
+        ctx, lucerna.ones(1), 3)
+      for _, self in ipairs { lucerna.ones(1), {}, 3 } do
+        parity.refused(("Function.%s: must be called with a colon, ctx:%s(...)"):format(method,
+          method), ctx[method], self)
+      end
+    end
+    parity.refused("set_materialize_grads: value must be a boolean (got nil)",
+      ctx.set_materialize_grads, ctx)
+  end)
+
   it("says what a definition lacks", function()
     parity.refused("Function: Half: backward must be a function (got nil)",
       autograd.Function, "Half", { forward = function() end })
