@@ -160,7 +160,12 @@ static void push_meta(lua_State *L, luc_l_nn *nn, const luc_class *cls, int kind
   lua_setfield(L, -2, "__name");
   lua_pushliteral(L, "module");
   lua_setfield(L, -2, "__metatable");
-  if (drivers[kind]) {
+  if (kind == LUC_L_CALL_ONE_HOOK) { /* upvalues nn, the class's table, all modules' lists */
+    lua_pushlightuserdata(L, nn);
+    lua_pushvalue(L, closures - 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->hook_lists);
+    lua_pushcclosure(L, luc_l_hooked_call, 3);
+  } else if (drivers[kind]) {
     luc_l_push_function(L, nn, drivers[kind]);
   } else {
     lua_pushcfunction(L, luc_l_module_call);

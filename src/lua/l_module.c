@@ -45,9 +45,13 @@ static luc_l_peer *new_peer(lua_State *L, luc_l_nn *nn, luc_l_class *c, int cls)
 /* Sets the metatable of the peer on top by how the module is to be called. Takes three slots. */
 static void set_call(lua_State *L, luc_l_peer *peer) {
   luc_module *m = peer->m;
-  bool hooked = luc__has_hooks(luc__nn_of(peer->nn->st->ctx), m);
-  int kind = luc__is_pure(m) ? LUC_L_CALL_NATIVE : hooked ? LUC_L_CALL_HOOKED : LUC_L_CALL_LUA;
   luc_l_nn *nn = peer->nn;
+  const luc_nn *core = luc__nn_of(nn->st->ctx);
+  int kind = luc__is_pure(m)                      ? LUC_L_CALL_NATIVE
+             : !luc__has_hooks(core, m)           ? LUC_L_CALL_LUA
+             : nn->deep                           ? LUC_L_CALL_HOOKED
+             : luc__has_one_forward_hook(core, m) ? LUC_L_CALL_ONE_HOOK
+                                                  : LUC_L_CALL_HOOKED;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
   lua_rawgetp(L, -1, m->cls);
   peer->cls = lua_touserdata(L, -1);

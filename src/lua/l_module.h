@@ -14,11 +14,14 @@
 
 /* How instances are called: ORDER CALL. */
 enum {
-  LUC_L_CALL_NATIVE, /* in C, with everything below */
-  LUC_L_CALL_LUA,    /* self:forward(...) */
-  LUC_L_CALL_HOOKED, /* hooks around self:forward(...) */
+  LUC_L_CALL_NATIVE,   /* in C, with everything below */
+  LUC_L_CALL_LUA,      /* self:forward(...) */
+  LUC_L_CALL_HOOKED,   /* hooks around self:forward(...) */
+  LUC_L_CALL_ONE_HOOK, /* the same in C: one hook after self:forward(...) */
   LUC_L_CALL_KINDS
 };
+
+enum { LUC_L_DEEP = 32 };
 
 /* What a lua_State keeps of modules; at st->nn. */
 typedef struct luc_l_nn {
@@ -28,6 +31,9 @@ typedef struct luc_l_nn {
   bool tables;                      /* some module has plain tables among its fields */
   uint32_t overrides;               /* some class or module has its own: ORDER OVERRIDE */
   uint32_t hook_changes;            /* how often hooks came or went */
+  bool deep;                        /* calls with hooks lay deep in each other: none in C */
+  int calls;                        /* with hooks that C's stack may hold, their … */
+  uintptr_t places[LUC_L_DEEP];     /* … addresses there */
   luc_value spare[LUC_MAX_OUTPUTS]; /* outputs on their way to Lua */
   int nspare;
   /* Their addresses are keys: of the registry … */
@@ -39,7 +45,7 @@ typedef struct luc_l_nn {
   char property_meta;
   char members_meta, registered_meta;
   /* … and of every peer's table: hook functions by id (the registry has every module's under
-   * `hooks`); {before, after, anchor, plain} for the Lua driver; what core.nn._slots gives of the
+   * `hooks`); {before, after, anchor} for the drivers; what core.nn._slots gives of the
    * children; what core.nn._pairs walks; what keys() walks. */
   char hooks, hook_lists, children, child_array, names;
 } luc_l_nn;
@@ -192,6 +198,7 @@ void luc_l_open_registering(lua_State *L, luc_l_nn *nn);
 
 int luc_l_module_call(lua_State *L);    /* __call of pure C modules */
 int luc_l_module_forward(lua_State *L); /* forward of a C class: upvalue 1 */
+int luc_l_hooked_call(lua_State *L);    /* __call of those of LUC_L_CALL_ONE_HOOK */
 int luc_l_module_build(lua_State *L);   /* __init of a C class: upvalue 1 */
 /* Fills in the callbacks that run Lua code. */
 void luc_l_call_host(luc_host *host);

@@ -468,7 +468,7 @@ enum { MAX_CHAIN = 64, MAX_LEVELS = 4096 };
 /* Is the function on top the forward of the peer, one of our drivers, or our C call? */
 static bool is_call(lua_State *L, luc_l_peer *peer, int index) {
   lua_CFunction c = lua_tocfunction(L, -1);
-  if (c) return c == luc_l_module_call || c == luc_l_module_forward;
+  if (c) return c == luc_l_module_call || c == luc_l_module_forward || c == luc_l_hooked_call;
   int fn = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->functions);
   lua_getfield(L, -1, "drivers");

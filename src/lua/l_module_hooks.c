@@ -245,25 +245,6 @@ static void push_anchor(lua_State *L, const luc_l_peer *peer) {
   lua_pushboolean(L, false);
 }
 
-/* Pushes the only hook of the lists on top if it comes after forward and the driver need not guard
- * it, or false. */
-static void push_lone(lua_State *L) {
-  int at = lua_gettop(L);
-  lua_rawgeti(L, at, 1);
-  lua_rawgeti(L, at, 3);
-  lua_rawgeti(L, at, 2);
-  bool lone = !lua_toboolean(L, at + 1) && !lua_toboolean(L, at + 2) && lua_istable(L, at + 3) &&
-              lua_rawlen(L, at + 3) == 1;
-  if (lone && lua_getfield(L, at + 3, "always") != LUA_TNIL) lone = false;
-  lua_settop(L, at + 3);
-  if (lone)
-    lua_rawgeti(L, at + 3, 1);
-  else
-    lua_pushboolean(L, false);
-  lua_replace(L, at + 1);
-  lua_settop(L, at + 1);
-}
-
 /* __index of the table of all modules' lists: makes those of the module at 2 and keeps them, unless
  * a finalizer changed hooks meanwhile. */
 static int make_lists(lua_State *L) {
@@ -274,15 +255,13 @@ static int make_lists(lua_State *L) {
   lua_pushnil(L);
   luc_l_push_hook_functions(L, peer->nn, 4, true);
   lua_remove(L, 4);
-  lua_createtable(L, 4, 0);
+  lua_createtable(L, 3, 0);
   push_list(L, peer, LUC_HOOK_PRE);
   lua_rawseti(L, -2, 1);
   push_list(L, peer, LUC_HOOK_FORWARD);
   lua_rawseti(L, -2, 2);
   push_anchor(L, peer);
   lua_rawseti(L, -2, 3);
-  push_lone(L);
-  lua_rawseti(L, -2, 4);
   if (peer->nn->hook_changes != changes) return 1;
   lua_pushvalue(L, SELF);
   lua_pushvalue(L, -2);

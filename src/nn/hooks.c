@@ -231,6 +231,15 @@ luc_module_hook *luc__next_hook(const luc_hook_lists *lists, int kind, luc_hook_
   return NULL;
 }
 
+bool luc__has_one_forward_hook(const luc_nn *nn, const luc_module *m) {
+  const luc_hook_lists lists = {{nn->hooks, m->hooks}};
+  if ((luc__hook_kinds(&lists) & LUC_HOOK_CALL_KINDS) != 1u << LUC_HOOK_FORWARD) return false;
+  luc_hook_at at = {0};
+  const luc_module_hook *hook = luc__next_hook(&lists, LUC_HOOK_FORWARD, &at);
+  return hook != NULL && !(hook->flags & LUC_HOOK_ALWAYS_CALL) &&
+         luc__next_hook(&lists, LUC_HOOK_FORWARD, &at) == NULL;
+}
+
 luc_module_hook *luc__own_hook(const luc_module *m, uint64_t *at) {
   return m->hooks != NULL ? luc__roster_next(m->hooks->roster, at) : NULL;
 }

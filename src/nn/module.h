@@ -309,6 +309,8 @@ static inline bool luc__has_hooks(const luc_nn *nn, const luc_module *m) {
   return (nn->hooks != NULL && nn->hooks->kinds != 0) ||
          (m->hooks != NULL && m->hooks->kinds & LUC_HOOK_CALL_KINDS);
 }
+/* Are they one, which comes after forward and need not be called when forward fails? */
+bool luc__has_one_forward_hook(const luc_nn *nn, const luc_module *m);
 luc_hook_lists luc__hook_lists(luc_context *ctx, const luc_module *m);
 void luc__hook_lists_release(luc_context *ctx, luc_hook_lists *lists);
 /* Bit k: there is a hook of kind k. */

@@ -141,3 +141,50 @@ describe("lists of 70,000 tensors", function()
     assert.are.equal(MANY, x.grad:item())
   end)
 end)
+
+describe("calls with a hook, within each other,", function()
+  local calls
+  local function hooked_links(n, last)
+    local net = last
+    for _ = 1, n do
+      net = Link(net)
+      net:register_forward_hook(function(_, args, output)
+        assert.are.equal(1, args.n)
+        calls = calls + 1
+        return output + 1
+      end)
+    end
+    calls = 0
+    return net
+  end
+  local function is_in_c(m)
+    return debug.getinfo(debug.getmetatable(m).__call, "S").what == "C"
+  end
+
+  it("end by errors and in coroutines that nobody resumes, which leaves nothing", function()
+    local ends = {
+      [function(x) error(x, 0) end] = pcall,
+      [coroutine.yield] = function(net, x)
+        return coroutine.resume(coroutine.create(function() net(x) end))
+      end,
+    }
+    for last, run in pairs(ends) do
+      local net = hooked_links(20, last)
+      for _ = 1, 100 do assert.are.equal("no", select(2, run(net, "no"))) end
+      assert.are.equal(0, calls)
+    end
+    local net = hooked_links(20, function(x) return x end)
+    assert.are.equal(21, net(1))
+    assert.are.equal(20, calls)
+    assert.is_true(is_in_c(net))
+  end)
+
+  it("have no limit", function()
+    local net = hooked_links(5000, function(x) return x end)
+    assert.is_true(is_in_c(net))
+    for _ = 1, 2 do assert.are.equal(5001, net(1)) end
+    assert.are.equal(10000, calls)
+    assert.is_false(is_in_c(net))
+    assert.are.equal(11, hooked_links(10, function(x) return x end)(1))
+  end)
+end)

@@ -54,17 +54,6 @@ local function run_hooks(self, state, args, output, ...)
   return output
 end
 
--- The same for one hook, if it is still the only one.
-local function run_hook(self, lists, args, output, ...)
-  if lists_of[self] ~= lists then return run_hooks(self, nil, args, output, ...) end
-  local replaced = select("#", ...) > 0
-  if replaced then output = pack(output, ...) end
-  local result = lists[4](self, args, output)
-  if result ~= nil then return outputs_of(result) end
-  if replaced then return outputs_of(output) end
-  return output
-end
-
 local SILENCED = "forward hook with `always_call=True` raised an exception that was silenced as " ..
   "another error was raised in forward: "
 
@@ -124,10 +113,6 @@ end
 
 local function hooked_call(self, ...)
   local lists = lists_of[self]
-  if lists[4] and select("#", ...) == 1 then -- one hook after forward and nothing else
-    local x = ...
-    return run_hook(self, lists, { n = 1, x }, self:forward(x))
-  end
   if lists[2] and lists[2].always then return guarded(self, ...) end
   return hooked(self, nil, ...)
 end
@@ -227,6 +212,8 @@ return {
   setup = {
     call = call,
     hooked_call = hooked_call,
+    run_hooks = run_hooks,
+    outputs_of = outputs_of,
     construct = construct,
     view = view,
     reregister = reregister,
@@ -234,7 +221,7 @@ return {
     pairs = trees.pairs,
     class_tostring = function(class) return "<class 'nn." .. core.class_name(class) .. "'>" end,
     drivers = {
-      [call] = true, [hooked_call] = true, [hooked] = true, [run_hook] = true, [run_hooks] = true,
+      [call] = true, [hooked_call] = true, [hooked] = true, [run_hooks] = true,
       [guarded] = true, [wrapped] = true,
     },
   },
