@@ -92,6 +92,7 @@ local function ctest(name, build, short)
   suite(name, env .. "ctest --test-dir " .. build .. " -V -j $(nproc)", count_ctest)
 end
 
+-- #long is what does again, many times over, what is done before it: it runs with --all alone.
 -- What mostly computes, and takes half of the time, is left out of the slow runs' short forms, with
 -- what is #slow: it runs as it is, and by the C tests with sanitizers.
 local COMPUTE = "/(attention|complex|dot|functional|half|linalg|models|order|property|recorded"
@@ -100,7 +101,7 @@ local COMPUTE = "/(attention|complex|dot|functional|half|linalg|models|order|pro
 -- Specs run in a process each, as many at once as there are processors. which: a shell pattern of
 -- their names, of all if nil; settings: more of the environment.
 local function busted(name, build, interpreter, options, short, which, settings)
-  local exclude = short and "--exclude-tags=slow" or ""
+  local exclude = short and "--exclude-tags=slow,long" or all and "" or "--exclude-tags=long"
   local run = ("%s /usr/bin/busted --ignore-lua --cpath=./%s/?.so --output=plainTerminal %s %s"):
     format(interpreter, build, exclude, options)
   local each = ('f=%s/$(basename "$0").log; echo "== $0" >$f; %s "$0" >>$f 2>&1'):format(

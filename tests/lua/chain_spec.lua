@@ -256,7 +256,7 @@ describe("chains of views and writes follow a model", function()
     it("in " .. dtype, function() chain(i, dtype, 300) end)
   end
 
-  it("over many steps #slow", function()
+  it("over many steps #long", function()
     for seed = 10, 40 do chain(seed, seed % 2 == 0 and "float32" or "int32", 2000) end
   end)
 end)

@@ -217,7 +217,7 @@ describe("random changes are followed by", function()
   it("ModuleDict", function() run_dicts(nn.ModuleDict, fresh, 3, 1500) end)
   it("ParameterDict", function() run_dicts(nn.ParameterDict, parameter, 4, 1500) end)
 
-  it("all of them, for long #slow", function()
+  it("all of them, through many changes #long", function()
     for seed = 10, 14 do
       run_lists(nn.Sequential, seed, 3000)
       run_lists(nn.ModuleList, seed, 3000)

@@ -69,7 +69,7 @@ describe("large temporaries", function()
   end
 
   for _, mode in ipairs { "generational", "incremental" } do
-    it("may be small and many in " .. mode .. " mode", function()
+    it("may be small and many in " .. mode .. " mode #slow", function()
       local peak = in_mode(mode, peak_of_small, 300000)
       assert.is_true(peak < 8 * 2 ^ 20 + 1024 * collectgarbage("count"), tostring(peak))
     end)

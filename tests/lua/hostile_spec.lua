@@ -101,7 +101,7 @@ describe("calls with random arguments", function()
   end
 
   it("return or say in one line what is wrong", function() check(1, 40) end)
-  it("do so many times over, from another seed #slow", function() -- a fresh one in test-all
+  it("do so many times over, from another seed #long", function() -- a fresh one in test-all
     check(tonumber(os.getenv "LUCERNA_SEED") or 2, 200)
   end)
 end)

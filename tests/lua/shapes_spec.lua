@@ -232,7 +232,7 @@ describe("layouts make no difference", function()
   end
 
   it("to any operator", function() random_calls(1, 12, 1500) end)
-  it("to any operator, many times #slow", function() random_calls(2, 200, 20000) end)
+  it("to any operator, many times #long", function() random_calls(2, 200, 20000) end)
 end)
 
 describe("results lie in memory as operands do", function()
