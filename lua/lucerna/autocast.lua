@@ -46,8 +46,9 @@ end
 
 local NAMES = { "device_type", "dtype", "enabled", "cache_enabled" }
 
---- autocast([device_type,] [{dtype=, enabled=, cache_enabled=},] f, ...) runs f in mixed precision;
--- without f it returns what ends the region: `local _ <close> = autocast("cpu")`.
+--- autocast([device_type,] [{dtype=bfloat16, enabled=true, cache_enabled=true},] f, ...): f(...) in
+-- mixed precision: products and convolutions in half precision, losses and what needs range in
+-- float32. Without f it returns what ends the region: `local _ <close> = autocast("cpu")`.
 function M.autocast(...)
   local given = table.pack(...)
   local f

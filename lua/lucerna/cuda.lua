@@ -9,7 +9,7 @@ local cuda = core._cuda
 --- manual_seed(seed): nothing, as long as no numbers are drawn on a device.
 function cuda.manual_seed(seed) check.integer("manual_seed", "seed", seed) end
 
---- manual_seed_all(seed): the same.
+--- manual_seed_all(seed): as manual_seed.
 function cuda.manual_seed_all(seed) check.integer("manual_seed_all", "seed", seed) end
 
 --- empty_cache(): nothing, as long as no memory is kept on a device.

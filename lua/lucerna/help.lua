@@ -135,11 +135,13 @@ local function describe_lua(f, name, made)
     local comment = from_naming(lines, name)
     if comment then return comment end
   end
-  local signature = line:match("function%s+(.-%b())") or line:match("([%w_.]+%s*=%s*function%b())")
+  local own, arguments = line:match("function%s+[%w_.:]-([%w_]+)(%b())")
   local comment = comment_above(lines, info.linedefined)
   local parts = {}
-  local says_more = signature and not signature:find("%(%.%.%.%)$")
-  if says_more then parts[1] = "  " .. signature end
+  -- A comment may begin with the call itself.
+  local says_more = own and arguments ~= "(...)" and own ~= "__init"
+    and not comment:find("^%s*[%w_.:]*" .. own .. "[({]")
+  if says_more then parts[1] = "  " .. own .. arguments end
   if comment ~= "" then parts[#parts + 1] = comment end
   return #parts > 0 and table.concat(parts, "\n") or nil
 end
@@ -194,7 +196,7 @@ local function schema_text(schemas)
 end
 
 -- What is known of a function or class: signature, comment (of the Lua source), entry (of
--- lucerna.texts); the first two come indented.
+-- lucerna.texts), shared (the names whose entry it is); the first two come indented.
 local function parts_of_function(f, names)
   local schemas, in_place = core._schemas(f)
   if not schemas then return { comment = describe_lua(f, names[1] or "") } end
@@ -233,16 +235,32 @@ local function parts_of(value, names)
   else
     parts = parts_of_table(value, names)
   end
-  for _, name in ipairs(names) do parts.entry = parts.entry or texts.find(name) end
+  for _, name in ipairs(names) do
+    if not parts.entry then parts.entry, parts.shared = texts.find(name) end
+  end
   return parts
+end
+
+-- Names in lines of at most 78 columns.
+local function wrapped(names)
+  local lines, line = {}, " "
+  for _, name in ipairs(names) do
+    if #line + #name + 1 > 78 then
+      lines[#lines + 1] = line
+      line = " "
+    end
+    line = line .. " " .. name
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
 end
 
 -- A title and, below it, what is known.
 local function text_of(title, parts)
-  local entry = parts.entry and "  " .. parts.entry:gsub("\n", "\n  ")
   local lines = { title }
   for _, key in ipairs { "signature", "comment" } do lines[#lines + 1] = parts[key] end
-  lines[#lines + 1] = entry
+  if parts.shared then lines[#lines + 1] = wrapped(parts.shared) end
+  if parts.entry then lines[#lines + 1] = "  " .. parts.entry:gsub("\n", "\n  ") end
   return table.concat(lines, "\n")
 end
 
@@ -260,20 +278,6 @@ local function class_text(class)
   local title = "class " .. (names[1] or core.nn.class_name(class))
   if parent then title = ("%s (a %s)"):format(title, core.nn.class_name(parent)) end
   return text_of(title, parts_of(class, names))
-end
-
--- Names in lines of at most 78 columns.
-local function wrapped(names)
-  local lines, line = {}, " "
-  for _, name in ipairs(names) do
-    if #line + #name + 1 > 78 then
-      lines[#lines + 1] = line
-      line = " "
-    end
-    line = line .. " " .. name
-  end
-  lines[#lines + 1] = line
-  return table.concat(lines, "\n")
 end
 
 local function table_text(t)
@@ -326,7 +330,7 @@ function help.text(value)
 end
 
 --- Calls f(name, value, parts) for every public function and class, by place and name. parts may
--- have a signature, a comment (both indented) and an entry (of lucerna.texts).
+-- have a signature, a comment (both indented), an entry (of lucerna.texts) and shared.
 function help.each(f)
   each_place(function(prefix, t)
     local names = {}

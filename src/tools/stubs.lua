@@ -333,6 +333,7 @@ local function write_comment(out, parts)
   local text = parts.comment and parts.comment:gsub("^  ", ""):gsub("\n  ", "\n") or ""
   if parts.entry then
     local _, more = texts.example(parts.entry)
+    if parts.shared then more = table.concat(parts.shared, " ") .. " " .. more end
     text = text .. (text ~= "" and more ~= "" and "\n" or "") .. more
   end
   for line in text:gmatch("[^\n]+") do out:write("---", line, "\n") end

@@ -228,6 +228,18 @@ describe("help", function()
     assert.matches("without recording", text)
   end)
 
+  it("shows once how something is called, without the names of our own files", function()
+    assert.matches("^lucerna.no_grad\n  no_grad%(f, %.%.%.%) runs f without", help.text "no_grad")
+    assert.matches("^lucerna.save\n  save%(object, f%) writes", help.text "save")
+    assert.matches("\n  get_autocast_dtype%(device_type%)\n", help.text "get_autocast_dtype")
+  end)
+
+  it("names the others that a text is about", function()
+    assert.matches("\n  max, min:\n  The largest %(smallest%)", help.text "min")
+    assert.matches("\n  erf, erfc, erfinv:\n", help.text "special.erfc")
+    assert.matches("Tensor\n  max%(0, x%);", help.text "nn.ReLU")
+  end)
+
   it("lists a submodule", function()
     assert.matches("DataLoader", help.text(lucerna.data))
   end)

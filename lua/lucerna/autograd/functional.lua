@@ -174,7 +174,8 @@ end
 -- func, which returns one element.
 function functional.vhp(f, inputs, ...) return hessian_product("vhp", f, inputs, ...) end
 
---- hvp: the product of the Hessian with v. Since a Hessian is symmetric, it is vhp.
+--- hvp(func, inputs, v, {create_graph=, strict=}) -> output, the product of the Hessian with v,
+-- which is vhp's, since a Hessian is symmetric.
 function functional.hvp(f, inputs, ...) return hessian_product("hvp", f, inputs, ...) end
 
 -- ---- matrices ----

@@ -187,7 +187,7 @@ end
 --- d:entropy(): of the shape batch_shape, in nats.
 function Distribution:entropy() fail("entropy: %s does not implement entropy", self.__name) end
 
---- d:perplexity(): exp(entropy).
+--- d:perplexity(): e to the power of the entropy, how many equally likely values are as uncertain.
 function Distribution:perplexity() return self:entropy():exp() end
 
 --- d:enumerate_support(expand = true): every value of a discrete distribution along the first

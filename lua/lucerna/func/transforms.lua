@@ -77,8 +77,8 @@ function transforms.grad(f, ...)
   end
 end
 
---- grad_and_value: the same with func's result: gradient, value; with has_aux gradient, {value,
--- aux}.
+--- grad_and_value(func, argnums, has_aux): grad with func's result: a function that returns
+-- gradient, value; with has_aux gradient, {value, aux}.
 function transforms.grad_and_value(f, ...)
   local argnums, has_aux = reader("grad_and_value", { "argnums", "has_aux" }, f, ...)
   return function(...)

@@ -131,7 +131,7 @@ function Module:__init(...)
   end
 end
 
-function Module:forward()
+function Module:forward(...) -- luacheck: ignore 212
   fail('Module [%s] is missing the required "forward" function', core.kind_name(self))
 end
 

@@ -300,8 +300,8 @@ function Optimizer:add_param_group(group)
   self.param_groups[self:_add(added.params, added)] = added
 end
 
---- Updates every parameter that has a gradient. closure (optional) reevaluates the model and
--- returns the loss, which step returns.
+--- step([closure]): updates every parameter that has a gradient. closure drops the gradients,
+-- computes the loss, calls backward and returns the loss, which step returns then.
 function Optimizer:step() fail("%s.step is not defined", self.__name) end
 
 -- The closure's loss, made with gradients on.

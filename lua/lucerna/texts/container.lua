@@ -8,9 +8,8 @@ buffer to a field registers it. Calling m(...) runs pre-hooks, forward, hooks. F
 > function Net:forward(x) return self.fc(x):relu() end
 > local y = Net()(lucerna.ones(1, 4))]=]},
 {"nn.Sequential", [=[
-Calls its children one after the other, each with what the one before returned. From modules one
-after another, or a list of {name, module}. seq[1] is the first, #seq their number; append, extend,
-insert, pop; children are called "0", "1", … in state_dict, as in PyTorch.
+Calls its children one after the other, each with what the one before returned. #s is their number;
+append, extend and insert add some. In state_dict they are "0", "1", …, as in PyTorch.
 > local net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
 > local y = net(lucerna.ones(3, 4))    -- [3, 2]]=]},
 {"nn.ModuleList", [=[

@@ -13,13 +13,28 @@ local FAMILIES = { "container", "methods", "linear", "conv", "pool", "pad", "act
 local texts = { families = {} }
 
 local of = {} -- name -> text
+local sharing = {} -- text -> {"max,", "min:"}, for a text of several things
+
+-- What stands before an entry's text, unless all its names are one thing's (nn.ReLU, F.relu, relu).
+local function heading_of(entry)
+  local heading, seen = {}, {}
+  for name in entry[1]:gmatch("%S+") do
+    local letters = name:match("[%w_]+$"):lower():gsub("_", "")
+    if not seen[letters] then heading[#heading + 1] = name .. "," end
+    seen[letters] = true
+  end
+  heading[#heading] = heading[#heading]:gsub(",$", ":")
+  return #heading > 1 and heading or nil
+end
 
 for i, name in ipairs(FAMILIES) do
   local family = require("lucerna.texts." .. name)
   family.name = name
   texts.families[i] = family
   for _, entry in ipairs(family) do
-    for key in entry[1]:gmatch("%S+") do of[key] = entry[2]:gsub("%s+$", "") end
+    local text = entry[2]:gsub("%s+$", "")
+    for key in entry[1]:gmatch("%S+") do of[key] = text end
+    sharing[text] = not text:find("^>") and heading_of(entry) or nil
   end
 end
 
@@ -28,15 +43,16 @@ local function other_home(name)
   return name:find("^F%.") and name:sub(3) or not name:find(".", 1, true) and "F." .. name or nil
 end
 
---- The text of a name as users write it ("lucerna.abs", "tensor:abs_", "nn.ReLU"), or nil.
--- What writes in place has the text of what does not.
+--- The text of a name as users write it ("lucerna.abs", "tensor:abs_", "nn.ReLU"), or nil; and, if
+-- several things share it, a list of their names. What writes in place has the text of what does
+-- not.
 function texts.find(name)
   name = name:gsub("^lucerna%.", ""):gsub("^tensor:", "")
   local plain = name:gsub("_$", "")
   for _, key in ipairs { name, plain } do
     local other = other_home(key)
     local text = of[key] or other and of[other]
-    if text then return text end
+    if text then return text, sharing[text] end
   end
 end
 

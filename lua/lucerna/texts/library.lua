@@ -27,8 +27,6 @@ export_chrome_trace.]=]},
 {"device", "device(name, index): a device, 'cpu' or 'cuda:0'."},
 {"is_grad_enabled is_inference_mode_enabled is_anomaly_enabled", [=[
 Are operations recorded? Is inference mode on? Does backward look for NaN?]=]},
-{"cuda.manual_seed cuda.manual_seed_all cuda.empty_cache", [=[
-Nothing, so that scripts that call them run: no numbers are drawn, no memory is kept on a GPU.]=]},
 {"cuda.is_available cuda.device_count", "Did this build find CUDA devices? How many?"},
 {"idx_load", "The tensor of an IDX file (MNIST's format), gzipped or not."},
 {"is_tensor", "Is it a tensor? A boolean."},
@@ -42,9 +40,6 @@ scope(f, ...): releases at its end every tensor that f made and does not return.
 > local y = lucerna.no_grad(function() return lucerna.ones(2):requires_grad_() * 2 end)
 > assert(not y.requires_grad)]=]},
 {"autocast", [=[
-autocast([device_type,] [{dtype=bfloat16, enabled=true, cache_enabled=true},] f, ...): f(...) in
-mixed precision: products and convolutions in half precision, losses and what needs range in
-float32. Without f it returns what ends the region.
 > local net = lucerna.nn.Linear(4, 2)
 > local y = lucerna.autocast({dtype = lucerna.bfloat16}, net, lucerna.ones(3, 4))
 > assert(y.dtype == lucerna.bfloat16)
@@ -67,8 +62,6 @@ factor smaller; growth_interval steps without one make it larger.
 > scaler:step(optimizer)
 > scaler:update()]=]},
 {"amp.custom_fwd amp.custom_bwd", [=[
-custom_fwd(forward, {cast_inputs=}) and custom_bwd(backward): the two of an autograd.Function that
-autocast knows of.
 > local Square = lucerna.autograd.Function("Square", {
 >   forward = lucerna.amp.custom_fwd(function(ctx, x)
 >     ctx:save_for_backward(x)
