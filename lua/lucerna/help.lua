@@ -13,7 +13,8 @@ local help = {}
 local PLACES = {
   "lucerna.", "nn.", "F.", "nn.grad.", "nn.parameter.", "nn.Module.", "nn.init.", "nn.utils.",
   "nn.utils.rnn.", "nn.utils.stateless.", "nn.utils.prune.", "nn.utils.parametrize.",
-  "nn.utils.parametrizations.", "profiler.", "linalg.", "fft.", "special.", "optim.",
+  "nn.utils.parametrizations.", "nn.attention.flex_attention.", "nn.attention.bias.",
+  "nn.attention.", "nn.parallel.", "profiler.", "linalg.", "fft.", "special.", "optim.",
   "optim.Optimizer:", "optim.lr_scheduler.", "optim.swa_utils.", "func.", "distributions.",
   "distributions.Distribution:", "distributions.transforms.", "distributions.constraints.",
   "autograd.functional.", "autograd.graph.", "autograd.", "amp.", "amp.GradScaler:", "data.",

@@ -15,7 +15,7 @@ local HOMES = {
   { "distributions.", "distributions" }, { "func.", "func" }, { "autograd.functional.", "func" },
   { "optim.lr_scheduler.", "schedulers" },
   { "optim.swa_utils.", "schedulers" }, { "optim.", "optim" },
-  { "nn.Module.", "methods" }, { "nn.grad.", "conv" }, { "nn.", "container" },
+  { "nn.attention.", "attention" }, { "nn.Module.", "methods" }, { "nn.grad.", "conv" }, { "nn.", "container" },
   { "linalg.", "linalg" }, { "fft.", "signal" }, { "special.", "special" },
   { "F.", "activation" }, { "tensor:", "tensor" }, { "", "library" },
 }
@@ -27,6 +27,9 @@ local SOURCES = {
   { "nn.init.", "nn.init.html#torch.nn.init.%s" },
   { "nn.Module.", "generated/torch.nn.Module.html#torch.nn.Module.%s" },
   { "nn.utils.", "generated/torch.nn.utils.%s.html" },
+  { "nn.attention.bias.", "nn.attention.bias.html#torch.nn.attention.bias.%s" },
+  { "nn.attention.flex_attention.",
+    "nn.attention.flex_attention.html#torch.nn.attention.flex_attention.%s" },
   { "nn.", "generated/torch.nn.%s.html" },
   { "optim.Optimizer:", "generated/torch.optim.Optimizer.%s.html" },
   { "optim.lr_scheduler.", "generated/torch.optim.lr_scheduler.%s.html" },

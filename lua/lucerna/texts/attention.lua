@@ -40,4 +40,26 @@ if not given; dropout_p acts whenever it is not 0; enable_gqa repeats the heads 
 query that may attend to nothing gets zeros.
 > local q = lucerna.randn(2, 4, 6, 8)
 > local y = F.scaled_dot_product_attention(q, q, q, {is_causal = true})    -- [2, 4, 6, 8]]=]},
+{"nn.attention.bias.causal_upper_left nn.attention.bias.causal_lower_right", [=[
+> local q, k = lucerna.randn(1, 1, 2, 8), lucerna.randn(1, 1, 5, 8)
+> local mask = nn.attention.bias.causal_lower_right(2, 5)
+> local y = F.scaled_dot_product_attention(q, k, k, {attn_mask = mask})    -- [1, 1, 2, 8]]=]},
+{"nn.attention.flex_attention.flex_attention", [=[
+> local flex_attention = nn.attention.flex_attention.flex_attention
+> local q = lucerna.randn(1, 2, 6, 8)
+> local y = flex_attention(q, q, q, {score_mod = function(score, batch, head, query, key)
+>   return score - (query - key):abs() / head    -- the farther, the less; head by head
+> end})]=]},
+{"nn.attention.flex_attention.create_block_mask nn.attention.flex_attention.create_mask \
+nn.attention.flex_attention.and_masks nn.attention.flex_attention.or_masks \
+nn.attention.flex_attention.noop_mask", [=[
+> local flex, q = nn.attention.flex_attention, lucerna.randn(1, 2, 6, 8)
+> local function causal(batch, head, query, key) return query:ge(key) end
+> local function near(batch, head, query, key) return (query - key):lt(3) end
+> local mask = flex.create_block_mask(flex.and_masks(causal, near), nil, nil, 6, 6)
+> local y = flex.flex_attention(q, q, q, {block_mask = mask})]=]},
+{"nn.attention.sdpa_kernel", [=[
+> local attention, q = nn.attention, lucerna.randn(1, 1, 2, 8)
+> local _ <close> = attention.sdpa_kernel(attention.SDPBackend.MATH)
+> local y = F.scaled_dot_product_attention(q, q, q)]=]},
 }

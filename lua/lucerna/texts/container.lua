@@ -87,7 +87,7 @@ it returns, if not nil, is registered instead. Returns a handle with remove().
 {"nn.parameter.is_lazy", [=[
 Is it an uninitialized parameter or buffer?
 > assert(nn.parameter.is_lazy(nn.LazyLinear(2).weight))]=]},
-{"nn.DataParallel", [=[
+{"nn.DataParallel nn.parallel.DataParallel nn.parallel.data_parallel", [=[
 > local net = nn.DataParallel(nn.Linear(2, 1))    -- its parameters: module.weight, module.bias
 > local y = net(lucerna.ones(4, 2))]=]},
 {"nn.LazyModuleMixin", [=[

@@ -3,6 +3,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local later = require "lucerna.later"
 
 local fail = core._fail
 local attention = {}
@@ -31,10 +32,4 @@ function attention.sdpa_kernel(...)
   return setmetatable({}, { __close = function() end })
 end
 
-return setmetatable(attention, {
-  __index = function(_, name)
-    if name ~= "bias" and name ~= "flex_attention" then return nil end
-    attention[name] = require("lucerna.nn.attention." .. name)
-    return attention[name]
-  end,
-})
+return later(attention, "lucerna.nn.attention.", { "bias", "flex_attention" })
