@@ -19,14 +19,25 @@ local PLACES = {
   "distributions.Distribution:", "distributions.transforms.", "distributions.constraints.",
   "autograd.functional.", "autograd.graph.", "autograd.", "amp.", "amp.GradScaler:", "data.",
   "utils.checkpoint.", "models.", "models.GPT2:", "cuda.", "safetensors.", "numpy.", "tensor:",
+  "tensor.",
 }
+
+-- A tensor's methods, or its fields (what is no function).
+local function members(fields)
+  local t = {}
+  for name, value in next, core.Tensor do
+    if (type(value) ~= "function") == fields then t[name] = value end
+  end
+  return t
+end
 
 -- Those that are not where their names lead to.
 local ELSEWHERE = {
   ["lucerna."] = function() return lucerna end,
   ["F."] = function() return lucerna.nn.functional end,
   ["models.GPT2:"] = function() return {generate = lucerna.models.GPT2.generate} end,
-  ["tensor:"] = function() return core.Tensor end,
+  ["tensor:"] = function() return members(false) end,
+  ["tensor."] = function() return members(true) end,
 }
 
 -- t.a.b for "a.b" or "a:b".
@@ -148,11 +159,12 @@ local function describe_lua(f, name, made)
 end
 
 local LEGEND = {
-  {"Dims?", "Dim, Dims: dimensions count from 1, -1 is the last"},
-  {"Index", "Index: positions count from 1, -1 is the last"},
-  {"IndexTensor", "IndexTensor: an integer tensor of positions that count from 1"},
-  {"Operand", "Operand: a Tensor or a number"},
-  {"Size", "Size: numbers one after another, or one table of them"},
+  {"%f[%w]Dims?%f[^%w]", "Dim, Dims: dimensions count from 1, -1 is the last"},
+  {"%f[%w]Index%f[^%w]", "Index: positions count from 1, -1 is the last"},
+  {"%f[%w]IndexTensor%f[^%w]", "IndexTensor: an integer tensor of positions that count from 1"},
+  {"%f[%w]Operand%f[^%w]", "Operand: a Tensor or a number"},
+  {"%w%[%d%]", "int[2]: one number or a table of two, and so on"},
+  {"%f[%w]Size%f[^%w]", "Size: numbers one after another, or one table of them"},
 }
 
 -- What counts from 0 in a schema's defaults counts from 1 for users: "Dim dim=0" is dim=1.
@@ -180,7 +192,7 @@ local function folded(schema)
   return "  " .. table.concat(lines, "\n  ")
 end
 
--- Schemas, each on its line, with a legend of the types whose names do not say enough.
+-- Schemas, each on its line, with a legend of the types that do not say enough.
 local function schema_text(schemas)
   local lines, seen = {}, {}
   for _, schema in ipairs(schemas) do
@@ -189,20 +201,19 @@ local function schema_text(schemas)
   end
   local all = table.concat(lines, " ")
   for _, entry in ipairs(LEGEND) do
-    if all:find("%f[%w]" .. entry[1] .. "%f[^%w]") then
-      lines[#lines + 1] = "    " .. entry[2]
-    end
+    if all:find(entry[1]) then lines[#lines + 1] = "    " .. entry[2] end
   end
   return table.concat(lines, "\n")
 end
 
--- What is known of a function or class: signature, comment (of the Lua source), entry (of
+-- What is known of a function, class or field: signature, comment (of the Lua source), entry (of
 -- lucerna.texts), shared (the names whose entry it is); the first two come indented.
 local function parts_of_function(f, names)
   local schemas, in_place = core._schemas(f)
   if not schemas then return { comment = describe_lua(f, names[1] or "") } end
-  local note = in_place and "\n  writes its first argument and returns it" or ""
-  return { signature = schema_text(schemas) .. note }
+  if not in_place then return { signature = schema_text(schemas) } end
+  for i, schema in ipairs(schemas) do schemas[i] = schema:gsub("^([%w_.]-)_?%(", "%1_(") end
+  return { signature = schema_text(schemas) .. "\n    writes its first argument and returns it" }
 end
 
 local function parts_of_class(class)
@@ -234,7 +245,7 @@ local function parts_of(value, names)
   elseif core.nn.is_class(value) then
     parts = parts_of_class(value)
   else
-    parts = parts_of_table(value, names)
+    parts = type(value) == "table" and parts_of_table(value, names) or {}
   end
   for _, name in ipairs(names) do
     if not parts.entry then parts.entry, parts.shared = texts.find(name) end
@@ -314,8 +325,13 @@ local function value_text(value)
   if type(meta) == "table" and rawget(meta, "__name") and meta.__init then -- an optimizer and such
     return (rawget(meta, "__tostring") and tostring(value) .. "\n" or "") .. table_text(meta)
   end
+  local field = type(value) == "userdata" and not meta and names_of(value)[1]
+  if field then return text_of(field, parts_of(value, { field })) end
+  local kind = type(meta) == "table" and rawget(meta, "__name") or meta
+  local made_by = type(kind) == "string" and find(kind) -- a DataLoader, a Generator
+  if type(made_by) == "function" then return tostring(value) .. "\n" .. function_text(made_by) end
   if type(value) == "table" then return table_text(value) end
-  return ("%s: %s"):format(type(value), value)
+  return ("%s: %s"):format(type(kind) == "string" and kind or type(value), value)
 end
 
 --- The text that help prints.
@@ -330,15 +346,16 @@ function help.text(value)
   return value_text(value)
 end
 
---- Calls f(name, value, parts) for every public function and class, by place and name. parts may
--- have a signature, a comment (both indented), an entry (of lucerna.texts) and shared.
+--- Calls f(name, value, parts) for every public function, class and field of tensors, by place
+-- and name. parts: what parts_of says.
 function help.each(f)
   each_place(function(prefix, t)
     local names = {}
     for name in pairs(require("lucerna.repl").keys(t)) do
       local value = not name:find("^_") and t[name]
       local class = core.nn.is_class(value) or type(value) == "table" and rawget(value, "__name")
-      if class or type(value) == "function" then names[#names + 1] = name end
+      local field = type(value) == "userdata" and prefix == "tensor."
+      if class or field or type(value) == "function" then names[#names + 1] = name end
     end
     table.sort(names, core._before)
     for _, name in ipairs(names) do

@@ -15,9 +15,10 @@ local HOMES = {
   { "distributions.", "distributions" }, { "func.", "func" }, { "autograd.functional.", "func" },
   { "optim.lr_scheduler.", "schedulers" },
   { "optim.swa_utils.", "schedulers" }, { "optim.", "optim" },
-  { "nn.attention.", "attention" }, { "nn.Module.", "methods" }, { "nn.grad.", "conv" }, { "nn.", "container" },
+  { "nn.attention.", "attention" }, { "nn.Module.", "methods" }, { "nn.grad.", "conv" },
+  { "nn.", "container" },
   { "linalg.", "linalg" }, { "fft.", "signal" }, { "special.", "special" },
-  { "F.", "activation" }, { "tensor:", "tensor" }, { "", "library" },
+  { "F.", "activation" }, { "tensor", "tensor" }, { "", "library" },
 }
 
 -- The pages of PyTorch that a prefix's names have; %s is the name.
@@ -30,6 +31,10 @@ local SOURCES = {
   { "nn.attention.bias.", "nn.attention.bias.html#torch.nn.attention.bias.%s" },
   { "nn.attention.flex_attention.",
     "nn.attention.flex_attention.html#torch.nn.attention.flex_attention.%s" },
+  { "nn.register_module_", "generated/torch.nn.modules.module.register_module_%s.html" },
+  { "nn.parallel.data_parallel",
+    "generated/torch.nn.functional.torch.nn.parallel.data_parallel.html" },
+  { "nn.parallel.", "generated/torch.nn.%s.html" },
   { "nn.", "generated/torch.nn.%s.html" },
   { "optim.Optimizer:", "generated/torch.optim.Optimizer.%s.html" },
   { "optim.lr_scheduler.", "generated/torch.optim.lr_scheduler.%s.html" },
@@ -46,8 +51,9 @@ local SOURCES = {
   { "amp.", "amp.html#torch.amp.%s" }, { "lucerna.autocast", "amp.html#torch.autocast" },
   { "profiler.", "profiler.html#torch.profiler.%s" },
   { "lucerna.", "generated/torch.%s.html" },
+  { "utils.checkpoint.", "checkpoint.html#torch.utils.checkpoint.%s" },
   { "cuda.", "generated/torch.cuda.%s.html" },
-  { "tensor:", "generated/torch.Tensor.%s.html" },
+  { "tensor:", "generated/torch.Tensor.%s.html" }, { "tensor.", "generated/torch.Tensor.%s.html" },
 }
 
 -- What PyTorch has no page for.
@@ -60,8 +66,13 @@ for name in ([[nn.class nn.delattr nn.isinstance nn.property nn.unregistered nn.
   lucerna.is_winograd_enabled lucerna.clear_autocast_cache lucerna.get_autocast_dtype
   lucerna.is_autocast_available lucerna.is_autocast_cache_enabled lucerna.is_autocast_enabled
   lucerna.set_autocast_cache_enabled lucerna.set_autocast_dtype lucerna.set_autocast_enabled
-  profiler.Profile tensor:release tensor:materialize
-  tensor:where_self F.hardsigmoid_ F.hardswish_ F.mish_ F.relu6_ F.sigmoid_ F.silu_ F.tanh_
+  lucerna.progress autograd.once_differentiable optim.register_optimizer_step_post_hook
+  optim.register_optimizer_step_pre_hook profiler.Profile tensor:release tensor:materialize
+  tensor:tostring tensor:where_self tensor.data tensor.dtype tensor.grad_fn tensor.layout
+  tensor.output_nr tensor:celu_ tensor:elu_ tensor:hardsigmoid_ tensor:hardswish_ tensor:hardtanh_
+  tensor:leaky_relu_ tensor:mish_ tensor:relu6_ tensor:rrelu_ tensor:selu_ tensor:silu_
+  tensor:threshold_ F.celu_ F.hardsigmoid_ F.hardswish_ F.mish_ F.relu6_ F.selu_ F.sigmoid_ F.silu_
+  F.tanh_
   F.linear_cross_entropy nn.LinearCrossEntropyLoss nn.LinearCrossEntropyOptions]])
   :gmatch("%S+") do
   OURS[name] = true
@@ -70,7 +81,7 @@ end
 local function starts(name, prefix) return name:sub(1, #prefix) == prefix end
 
 local function source_of(name)
-  if OURS[name] then return nil end
+  if OURS[name] or name:find("^lucerna%..*_$") then return nil end
   for _, source in ipairs(SOURCES) do
     if starts(name, source[1]) then
       return PYTORCH .. source[2]:format(name:sub(#source[1] + 1))
@@ -168,6 +179,9 @@ local function write_section(out, section)
   local entry = section.parts[1].entry
   local code, text = nil, ""
   if entry then code, text = texts.example(entry) end
+  if section.parts[1].shared then -- in the order of the text, which section.names may not have
+    text = table.concat(section.parts[1].shared, " ") .. " " .. text
+  end
   if text ~= "" then out:write("\n", (text:gsub("[*_<|]", "\\%0")), "\n") end
   if code then block(out, "lua", code) end
   local sources = links(section.names)

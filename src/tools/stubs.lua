@@ -271,10 +271,15 @@ local HEAD = [[
 ---@field shape integer[]
 ---@field dtype lucerna.dtype
 ---@field device string
+---@field layout string
 ---@field ndim integer
+---@field itemsize integer
+---@field nbytes integer
 ---@field requires_grad boolean
 ---@field grad lucerna.Tensor?
+---@field retains_grad boolean
 ---@field grad_fn lucerna.grad_fn?
+---@field output_nr integer
 ---@field is_leaf boolean
 ---@field data lucerna.Tensor
 ---@field T lucerna.Tensor
@@ -391,6 +396,7 @@ function stubs.write(path)
   help.each(function(name, value, parts)
     local last = name:match("[%w_]+$")
     if identifier(last) ~= last then return end -- x["repeat"]
+    if name:find("^tensor%.") then return end -- a field: in HEAD
     write_tables(out, full_name(name), known)
     write_name(out, name, value, parts)
   end)

@@ -254,6 +254,13 @@ describe("help", function()
     assert.matches("after forward", help.text "nn.Module.register_forward_hook")
   end)
 
+  it("says what a tensor's fields are, and what a loader is", function()
+    assert.matches("^tensor.grad\n.*\n  The gradient that backward added", help.text "tensor.grad")
+    local loader = lucerna.data.DataLoader{lucerna.data.TensorDataset(lucerna.ones(2))}
+    assert.matches("^DataLoader.*\ndata.DataLoader\n  Batches of", help.text(loader))
+    assert.equal("dtype: float32", help.text(lucerna.float32))
+  end)
+
   it("gives the comment where a thing made by a call is named", function()
     assert.matches("^optim.Adam\n  Adam%(Any params, float lr=1e%-3.*\n  Adam: lr",
       help.text(lucerna.optim.Adam))

@@ -131,6 +131,8 @@ describe("the reference", function()
     local types = files.bytes_of(path)
     local defined = { ["repeat"] = true } -- a word of Lua
     for name in types:gmatch("\nfunction [%w_.]*[.:]([%w_]+)%(") do defined[name] = true end
+    local tensor = types:match("\n%-%-%-@class lucerna.Tensor\n(.-)\n\n")
+    for field in tensor:gmatch("@field ([%w_]+) ") do defined[field] = true end
     for _, known in ipairs(all) do assert(defined[known.name:match("[%w_]+$")], known.name) end
     for name, value in pairs(lucerna) do
       local constant = type(value) ~= "function" and type(value) ~= "table"

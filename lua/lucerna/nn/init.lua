@@ -70,16 +70,17 @@ end
 
 -- ---- constants ----
 
---- constant_(tensor, val)
+--- constant_(tensor, val): val everywhere. All initializers write the tensor, unrecorded, and
+-- return it.
 define("constant_", {"val"}, function(t, val)
   if val == nil then fail("constant_: missing argument 'val'") end
   t:fill_(val)
 end)
 
---- ones_(tensor)
+--- ones_(tensor): 1 everywhere.
 define("ones_", {}, function(t) t:fill_(1) end)
 
---- zeros_(tensor)
+--- zeros_(tensor): 0 everywhere.
 define("zeros_", {}, function(t) t:zero_() end)
 
 --- eye_(tensor): the identity in a matrix [n, m].
@@ -116,12 +117,12 @@ end)
 
 -- ---- random values ----
 
---- uniform_(tensor, a = 0, b = 1)
+--- uniform_(tensor, a = 0, b = 1, {generator =}): U(a, b).
 define("uniform_", {"a", "b", "generator"}, function(t, a, b, generator)
   t:uniform_(a or 0, b or 1, {generator = generator})
 end)
 
---- normal_(tensor, mean = 0, std = 1)
+--- normal_(tensor, mean = 0, std = 1, {generator =}): N(mean, std²).
 define("normal_", {"mean", "std", "generator"}, function(t, mean, std, generator)
   t:normal_(mean or 0, std or 1, {generator = generator})
 end)
@@ -131,7 +132,8 @@ local function normal_cdf(x)
   return (1 + lucerna.erf(lucerna.tensor(x / math.sqrt(2), {dtype = lucerna.float64})):item()) / 2
 end
 
---- trunc_normal_(tensor, mean = 0, std = 1, a = -2, b = 2): normal values, cut off at a and b.
+--- trunc_normal_(tensor, mean = 0, std = 1, a = -2, b = 2, {generator =}): N(mean, std²) between a
+-- and b, which are values, not numbers of std.
 define("trunc_normal_", {"mean", "std", "a", "b", "generator"}, function(t, mean, std, a, b,
     generator)
   mean, std, a, b = mean or 0, std or 1, a or -2, b or 2
@@ -145,13 +147,15 @@ local function xavier_std(who, t, gain)
   return (gain or 1) * math.sqrt(2 / (fan_in + fan_out))
 end
 
---- xavier_uniform_(tensor, gain = 1): U(±gain·√(6 / (fan_in + fan_out))). Glorot and Bengio (2010).
+--- xavier_uniform_(tensor, gain = 1, {generator =}): U(±gain·√(6 / (fan_in + fan_out))) of a weight
+-- [out, in, *]: fan_in = in·Π*, fan_out = out·Π*. Glorot and Bengio (2010).
 define("xavier_uniform_", {"gain", "generator"}, function(t, gain, generator)
   local bound = math.sqrt(3) * xavier_std("xavier_uniform_", t, gain)
   t:uniform_(-bound, bound, {generator = generator})
 end)
 
---- xavier_normal_(tensor, gain = 1): N(0, gain²·2 / (fan_in + fan_out)). Glorot and Bengio (2010).
+--- xavier_normal_(tensor, gain = 1, {generator =}): N(0, gain²·2 / (fan_in + fan_out)). Glorot and
+-- Bengio (2010).
 define("xavier_normal_", {"gain", "generator"}, function(t, gain, generator)
   t:normal_(0, xavier_std("xavier_normal_", t, gain), {generator = generator})
 end)
@@ -163,24 +167,25 @@ local function kaiming_std(who, t, a, mode, nonlinearity)
   return init.calculate_gain(nonlinearity or "leaky_relu", a or 0) / math.sqrt(fan)
 end
 
---- kaiming_uniform_(tensor, a = 0, mode = "fan_in", nonlinearity = "leaky_relu"):
--- U(±gain·√(3 / fan)); a is the slope of leaky_relu. He et al., arXiv:1502.01852.
+--- kaiming_uniform_(tensor, a = 0, mode = "fan_in", nonlinearity = "leaky_relu", {generator =}):
+-- U(±gain·√(3 / fan)), fan as mode ("fan_in", "fan_out") says, gain as calculate_gain; a is the
+-- slope of leaky_relu. He et al., arXiv:1502.01852.
 define("kaiming_uniform_", kaiming, function(t, a, mode, nonlinearity, generator)
   if t:numel() == 0 then return end
   local bound = math.sqrt(3) * kaiming_std("kaiming_uniform_", t, a, mode, nonlinearity)
   t:uniform_(-bound, bound, {generator = generator})
 end)
 
---- kaiming_normal_(tensor, a = 0, mode = "fan_in", nonlinearity = "leaky_relu"): N(0, gain² / fan).
--- He et al., arXiv:1502.01852.
+--- kaiming_normal_(tensor, a = 0, mode = "fan_in", nonlinearity = "leaky_relu", {generator =}):
+-- N(0, gain² / fan). He et al., arXiv:1502.01852.
 define("kaiming_normal_", kaiming, function(t, a, mode, nonlinearity, generator)
   if t:numel() == 0 then return end
   local std = kaiming_std("kaiming_normal_", t, a, mode, nonlinearity)
   t:normal_(0, std, {generator = generator})
 end)
 
---- orthogonal_(tensor, gain = 1): rows (or columns) are orthonormal when the dimensions after the
--- first are flattened. Saxe et al., arXiv:1312.6120.
+--- orthogonal_(tensor, gain = 1, {generator =}): rows (or columns) are orthonormal, times gain,
+-- when the dimensions after the first are flattened. Saxe et al., arXiv:1312.6120.
 define("orthogonal_", {"gain", "generator"}, function(t, gain, generator)
   if t:dim() < 2 then
     fail("orthogonal_: Only tensors with 2 or more dimensions are supported (got %s)",
@@ -198,8 +203,8 @@ define("orthogonal_", {"gain", "generator"}, function(t, gain, generator)
   t:mul_(gain or 1)
 end)
 
---- sparse_(tensor, sparsity, std = 0.01): a matrix [n, m] of normal values with a share of zeros in
--- every column. Martens (2010).
+--- sparse_(tensor, sparsity, std = 0.01, {generator =}): a matrix [n, m] of N(0, std²) with the
+-- share sparsity (from 0 to 1) of zeros in every column. Martens (2010).
 define("sparse_", {"sparsity", "std", "generator"}, function(t, sparsity, std, generator)
   if t:dim() ~= 2 then
     fail("sparse_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t.shape))

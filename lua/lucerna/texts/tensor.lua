@@ -1,5 +1,22 @@
 -- What a tensor is, its memory, its gradient.
 return { title = "A tensor itself",
+{"tensor.shape tensor.ndim", "The sizes, a table (#x is the first of them); how many."},
+{"tensor.dtype tensor.device tensor.layout", "What an element is; where it is, 'cpu'; 'strided'."},
+{"tensor.itemsize tensor.nbytes", "Bytes of an element; of all."},
+{"tensor.data", "The same memory without its history; x.data = y gives x the memory of y."},
+{"tensor.requires_grad tensor.is_leaf", [=[
+Are its gradients computed? Is it no result of operators that were recorded? x.requires_grad = true
+may be assigned to leaves.]=]},
+{"tensor.grad tensor.retains_grad", [=[
+The gradient that backward added up, or nil; x.grad = nil drops it. Only leaves have one, and what
+retain_grad() was called of, which retains_grad tells.]=]},
+{"tensor.grad_fn tensor.output_nr", [=[
+The node of the graph that made it (nil for a leaf): grad_fn:name(), grad_fn.next_functions, hooks.
+Which of the node's results it is, from 1.]=]},
+{"tensor.T tensor.mT tensor.H tensor.mH", [=[
+Views: all dimensions turned round; the last two exchanged; both conjugated.]=]},
+{"tensor.real tensor.imag", [=[
+The two parts of a complex tensor, views of its memory; x.real = y writes there.]=]},
 {"size", "The sizes as a table, or that of dim; x.shape and #x too."},
 {"stride storage_offset", [=[
 Steps in elements between neighbours (of dim); where it begins in its storage.]=]},
