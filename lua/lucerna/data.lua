@@ -90,16 +90,18 @@ local function mnist_like(name, classes)
   return class
 end
 
---- Handwritten digits (LeCun, Cortes, Burges): `data.MNIST{root = folder, train = true}`. Reads
--- train-images-idx3-ubyte and the like, plain or .gz. `transform` (optional) gets and returns
--- batches of images [B, 1, 28, 28] in [0, 1].
+--- Handwritten digits (LeCun, Cortes, Burges): MNIST{root=, train=true, transform=} reads
+-- train-images-idx3-ubyte and the like (t10k-… for tests), plain or .gz, from the folder root. An
+-- item is an image [1, 28, 28] in [0, 1] and its class from 1, which is the digit plus 1. transform
+-- gets and returns batches of images [B, 1, 28, 28].
 data.MNIST = mnist_like("MNIST", digits)
 
---- Zalando's clothing images in MNIST's format.
+--- Zalando's clothing images, as MNIST: FashionMNIST{root=, train=true, transform=}. `classes`
+-- names the classes 1 to 10.
 data.FashionMNIST = mnist_like("FashionMNIST", {"T-shirt/top", "Trouser", "Pullover", "Dress",
   "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"})
 
---- Cursive Japanese characters in MNIST's format.
+--- Cursive Japanese characters, as MNIST: KMNIST{root=, train=true, transform=}.
 data.KMNIST = mnist_like("KMNIST",
   {"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"})
 

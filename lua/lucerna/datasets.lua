@@ -57,7 +57,7 @@ local position = data._position
 
 -- ---- TensorDataset ----
 
---- Items are the rows of one or more tensors of equal first size.
+--- TensorDataset(x, y, …): item i is row i of each of the tensors, which have one first size.
 data.TensorDataset = data.Dataset("TensorDataset")
 local TensorDataset = data.TensorDataset
 
@@ -127,7 +127,7 @@ local function check_dataset(who, dataset)
   end
 end
 
---- The items of another data set at the given positions.
+--- Subset(dataset, indices): the items of another data set at positions, an array or a tensor.
 data.Subset = data.Dataset("Subset")
 local Subset = data.Subset
 
@@ -312,7 +312,8 @@ local function counts_of(lengths, n)
   return counts, n
 end
 
---- Splits a data set at random into subsets of the given lengths (or fractions of its length).
+--- random_split(dataset, lengths, {generator=}): a data set at random into a table of Subsets of
+-- the given lengths (or fractions of its length).
 function data.random_split(...)
   local dataset, lengths, generator =
     arguments("random_split", {"dataset", "lengths", "generator"}, ...)

@@ -161,14 +161,14 @@ local function check_loader(s)
   end
 end
 
---- Batches of a data set: `for x, y in DataLoader(dataset, {batch_size = 64, shuffle = true}) do`,
--- or all in one table, the data set first. Options: batch_size (1), shuffle (false), drop_last
--- (false), sampler or batch_sampler (a sampler, an array of positions, of arrays of positions, or a
--- function that returns one for each epoch), collate_fn, generator; those about workers and pinned
--- memory are accepted: batches are made where they are asked for. In PyTorch's order they may be
--- positional. #loader is how many batches. With one seed the order is PyTorch's. batch_size =
--- lucerna.none: items as they are, one by one; a sampler may then give arrays of positions, which
--- go to the data set's get_batch.
+--- DataLoader(dataset, {batch_size=1, shuffle=false, sampler=, batch_sampler=, num_workers=0,
+-- collate_fn=, drop_last=false, generator=}), or all in one table, the data set first: batches, for
+-- `for x, y in loader do`. sampler, batch_sampler: a sampler, an array of positions (of arrays of
+-- positions), or a function that returns one for each epoch. collate_fn: makes a batch of an array
+-- of items. What is about workers and pinned memory is accepted: batches are made where they are
+-- asked for. In PyTorch's order options may be positional. #loader is how many batches. With one
+-- seed the order is PyTorch's. batch_size = lucerna.none: items as they are, one by one; a sampler
+-- may then give arrays of positions, which go to the data set's get_batch.
 function loader.DataLoader(...)
   local settings = loader_options(...)
   check_loader(settings)

@@ -78,7 +78,7 @@ end
 
 -- ---- one position after another ----
 
---- The positions of a data set from the first to the last.
+--- SequentialSampler(data_source): the positions of a data set from the first to the last.
 samplers.SequentialSampler = samplers.Sampler "SequentialSampler"
 local SequentialSampler = samplers.SequentialSampler
 
@@ -134,7 +134,8 @@ function RandomSampler:positions()
   return lucerna.cat(orders):narrow(1, 1, n > 0 and count or 0)
 end
 
---- The given positions, in an order drawn anew for each epoch.
+--- SubsetRandomSampler(indices, {generator=}): these positions, in an order drawn anew for each
+-- epoch.
 samplers.SubsetRandomSampler = samplers.Sampler "SubsetRandomSampler"
 local SubsetRandomSampler = samplers.SubsetRandomSampler
 

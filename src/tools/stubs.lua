@@ -162,7 +162,7 @@ local function write_function(out, full, schemas, results)
   out:write(("function %s(%s) end\n\n"):format(full, table.concat(names, ", ")))
 end
 
--- ---- what is written in Lua: "name(a, b = 1, {c = true}): …" in its comment ----
+-- ---- what is written in Lua: "name(a, b = 1, [d], {c = true}): …" in its text ----
 
 local function kind_of(default)
   if default == "true" or default == "false" then return "boolean" end
@@ -176,12 +176,13 @@ local function add_parts(into, text, named)
 end
 
 local function add(into, part, named)
-  local name = part:match("^([%a_][%w_]*)")
+  local optional = part:match("^%[([%a_][%w_]*)%]$")
+  local name = optional or part:match("^([%a_][%w_]*)")
   if part:find("^{") then return add_parts(into, part, true) end
   if not name or into.seen[name] then return end
   into.seen[name] = true
   name = identifier(name)
-  local default = part:match("=%s*(.*)$")
+  local default = optional and "" or part:match("=%s*(.*)$")
   local kind = kind_of(default or "")
   table.insert(into.options, ("%s?: %s"):format(name, kind))
   if named then return end
@@ -190,9 +191,9 @@ local function add(into, part, named)
   table.insert(into.lines, ("---@param %s %s"):format(name, kind))
 end
 
-local function write_written(out, full, comment, results)
+local function write_written(out, full, text, results)
   local name = full:match("[%w_]+$")
-  local flat = comment:gsub("%s+", " ")
+  local flat = text:gsub("%s+", " ")
   local into = { names = {}, lines = {}, options = {}, seen = {}, add = add }
   local arguments = flat:match("%f[%w_]" .. name .. "(%b())") or flat:match("%f[%w_]" .. name
     .. "(%b{})")
@@ -204,6 +205,7 @@ local function write_written(out, full, comment, results)
   end
   for _, line in ipairs(into.lines) do out:write(line, "\n") end
   local dots = not arguments or open or arguments:find("…", 1, true)
+    or arguments:find(",]", 1, true) -- [device_type,] enabled
   if dots then table.insert(into.names, "...") end
   for _, kind in ipairs(results) do out:write("---@return ", kind, "\n") end
   out:write(("function %s(%s) end\n\n"):format(full, table.concat(into.names, ", ")))
@@ -362,7 +364,8 @@ local function write_name(out, name, value, parts)
   elseif name:find("^optim%.%u%w*$") and value ~= lucerna.optim.Optimizer then
     write_optimizer(out, full, value)
   else
-    write_written(out, full, parts.comment or "", results)
+    local text = parts.comment or parts.entry and select(2, texts.example(parts.entry)) or ""
+    write_written(out, full, text, results)
   end
 end
 

@@ -257,7 +257,7 @@ describe("help", function()
   it("says what a tensor's fields are, and what a loader is", function()
     assert.matches("^tensor.grad\n.*\n  The gradient that backward added", help.text "tensor.grad")
     local loader = lucerna.data.DataLoader{lucerna.data.TensorDataset(lucerna.ones(2))}
-    assert.matches("^DataLoader.*\ndata.DataLoader\n  Batches of", help.text(loader))
+    assert.matches("^DataLoader.*\ndata.DataLoader\n  DataLoader%(dataset, ", help.text(loader))
     assert.equal("dtype: float32", help.text(lucerna.float32))
   end)
 
