@@ -150,9 +150,6 @@ static void open_edit(editor *e) {
 }
 
 static void close_edit(editor *e) {
-  HistEvent event;
-  if (e->history && e->history_path)
-    history(e->history, &event, H_SAVE, e->history_path); /* no harm if it fails */
   if (e->edit) el_end(e->edit);
   if (e->history) history_end(e->history);
   e->edit = NULL;
@@ -176,15 +173,18 @@ static int edit_line(lua_State *L, editor *e) {
   return 1;
 }
 
-/* remember(text): adds an entry to the history. */
+/* remember(text): adds an entry to the history and saves it, since os.exit closes nothing. */
 static int terminal_remember(lua_State *L) {
   editor *e = get_editor(L);
   HistEvent event;
-  if (e->history) history(e->history, &event, H_ENTER, luaL_checkstring(L, 1));
+  const char *text = luaL_checkstring(L, 1);
+  if (!e->history) return 0;
+  history(e->history, &event, H_ENTER, text);
+  if (e->history_path) history(e->history, &event, H_SAVE, e->history_path); /* it may fail */
   return 0;
 }
 
-/* open_history(path): loads it now, saves it when the editor closes. */
+/* open_history(path): loads it now; entries to come are saved there. */
 static int terminal_open_history(lua_State *L) {
   editor *e = get_editor(L);
   HistEvent event;

@@ -136,4 +136,9 @@ describe("the prompt #slow", function()
     assert.matches("\n42\n", text)
     assert.matches("21\\040%*\\0402", history)
   end)
+
+  it("remembers what was typed before os.exit", function()
+    local _, history = type_in {"answer = 42\\n", "os.exit()\\n"}
+    assert.matches("answer\\040=\\04042\nos.exit%(%)\n", history)
+  end)
 end)
