@@ -4,15 +4,19 @@ return { title = "Linear algebra",
 Product of vectors, matrices, or batches of them that broadcast: [*, n, m], [*, m, p] -> [*, n, p].
 > local y = lucerna.ones(5, 2, 3):matmul(lucerna.ones(3, 4))    -- [5, 2, 4]]=]},
 {"mm bmm mv dot vdot inner", [=[
-Of two matrices, batches, matrix and vector, vectors; inner: over the last.]=]},
-{"outer ger", "a_i b_j of two vectors."},
+Products [n, m], [m, p] -> [n, p]; of batches [b, n, m], [b, m, p] -> [b, n, p]; of matrix and
+vector [n, m], [m] -> [n]; of vectors [n], [n] -> [] (vdot: the first one conjugated); summed over
+both last dimensions.]=]},
+{"outer ger", "a_i b_j of two vectors: [n], [m] -> [n, m]."},
 {"addmm addbmm baddbmm addmv addr", [=[
-beta · input + alpha · the product (addbmm: summed over the batch).]=]},
+beta · input + alpha · the product: mm, bmm summed over the batch, bmm, mv, outer.]=]},
 {"einsum", [=[
 > local a, b = lucerna.ones(2, 3), lucerna.ones(3, 4)
 > local y = lucerna.einsum("ij,jk->ik", a, b)    -- [2, 4]
 > local z = lucerna.einsum(a, {1, 2}, b, {2, 3}, {1, 3})    -- the same]=]},
-{"tensordot", "Products summed over dims dimensions, or pairs of them."},
+{"tensordot", [=[
+Products summed over the last dims dimensions of a and the first dims of b, or over pairs of
+dimensions: dims = {those of a, those of b}.]=]},
 {"linalg.matmul", "Product of vectors, matrices or batches of them."},
 {"linalg.multi_dot chain_matmul", [=[
 The product of a list of matrices, in the order that takes the fewest multiplications.
@@ -20,7 +24,7 @@ The product of a list of matrices, in the order that takes the fewest multiplica
 {"linalg.matrix_power matrix_power", "A^n of square matrices; of the inverse for negative n."},
 {"linalg.matrix_exp matrix_exp", "The exponential of square matrices: I + A + A²/2 + ..."},
 {"linalg.diagonal", "The diagonals of matrices [*, m, n], as a view."},
-{"linalg.vecdot", "Sums of products along dim, the last one by default."},
+{"linalg.vecdot", "Sums of products along dim, the last one by default; x is conjugated."},
 {"linalg.cross cross", "Vector products along a dim of size 3."},
 {"trace", "The sum of a matrix's diagonal."},
 {"linalg.vander", "For each element a row of its powers 0 to N - 1."},
@@ -38,15 +42,16 @@ The inverses of square matrices [*, n, n]; an error where there is none.
 The inverses, and for each matrix 0 or the diagonal element at which it proved singular (its inverse
 is NaN then).]=]},
 {"linalg.solve", [=[
-X of A X = B (X A = B with left = false); A [*, n, n], B [*, n, k], or [*, n] for vectors.
+X of A X = B (X A = B with left = false); A [*, n, n], B [*, n, k], or [*, n] for vectors. A
+singular A is an error.
 > local x = lucerna.linalg.solve(lucerna.eye(2) * 2, lucerna.ones(2))    -- 0.5 0.5]=]},
 {"linalg.solve_ex", "The solution, and for each matrix 0 or the step at which it is singular."},
 {"linalg.solve_triangular", [=[
 X of A X = B by one triangle of A (upper or lower); unitriangular: with ones on its diagonal.]=]},
 {"triangular_solve", "X of A X = b by a triangle of A, and a copy of A. Older."},
 {"linalg.cholesky cholesky", [=[
-Lower triangular L of A = L Lᴴ (upper: U of Uᴴ U), A symmetric (complex: Hermitian) and
-positive-definite.]=]},
+Lower triangular L of A = L Lᴴ (upper: U of Uᴴ U), A [*, n, n] symmetric (complex: Hermitian), of
+which one triangle is read, and positive-definite, or it is an error.]=]},
 {"linalg.cholesky_ex", "L, and 0 or the order of the leading minor that is not positive-definite."},
 {"cholesky_solve", "X of A X = B by A's factor L."},
 {"cholesky_inverse", "The inverse of A by its factor L."},
@@ -88,17 +93,18 @@ Vectors are free up to a complex factor of size 1; the gradient of what depends 
 U, S and Vh of A = U diag(S) Vh, S descending; full_matrices: U and Vh are square. Complex vectors
 are free up to a factor of size 1 for each value; the gradient of what depends on it is refused.
 > local u, s, vh = lucerna.linalg.svd(lucerna.randn(4, 3), false)    -- [4, 3], [3], [3, 3]]=]},
-{"linalg.svdvals", "The singular values alone, descending."},
+{"linalg.svdvals", "The singular values alone, descending: [*, min(m, n)]."},
 {"svd", "U, S and V (not its transpose) of input = U diag(S) Vᴴ; some: thin factors."},
 {"svd_lowrank pca_lowrank", [=[
 > local a = lucerna.randn(50, 3):matmul(lucerna.randn(3, 40))
 > local u, s, v = lucerna.svd_lowrank(a, 3)    -- [50, 3], [3], [40, 3]
 > local directions = select(3, lucerna.pca_lowrank(a, 2))    -- [40, 2]]=]},
-{"linalg.matrix_rank", "How many singular values exceed max(atol, rtol · the largest)."},
-{"linalg.pinv pinverse", "Pseudo-inverses, by the singular values that count."},
+{"linalg.matrix_rank", "How many singular values exceed max(atol, rtol · the largest): [*]."},
+{"linalg.pinv pinverse", "Pseudo-inverses [*, n, m], by the singular values that count."},
 {"linalg.lstsq", [=[
-The X closest to A X = B, of least norm; with it residuals, ranks and singular values, of which some
-drivers ('gelsy', 'gels', 'gelsd', 'gelss') leave empty what PyTorch's do.]=]},
+The X [*, n, k] closest to A X = B, of least norm; A [*, m, n], B [*, m, k], or [*, m] for vectors.
+Then residuals [*, k], ranks [*] and singular values; as in PyTorch some are empty, by driver:
+'gelsy', 'gels' (full rank), 'gelsd', 'gelss'.]=]},
 {"linalg.norm", [=[
 Without ord the 2-norm of all elements or over dim; else that of vectors (one dim) or matrices.
 > local n = lucerna.linalg.norm(lucerna.ones(3, 4), "nuc")]=]},

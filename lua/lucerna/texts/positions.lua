@@ -15,12 +15,15 @@ what was at a written position does not count.
 The slices at positions along dim.
 > local y = lucerna.arange(5):index_select(1, lucerna.tensor{5, 1})    -- 4 0]=]},
 {"index_add index_copy index_fill", [=[
-Slices at positions added to (alpha · source), replaced, filled.]=]},
+At the positions index along dim: adds alpha · source, writes source, writes value.
+> local y = lucerna.zeros(3):index_add(1, lucerna.tensor{1, 1}, lucerna.ones(2))    -- 2 0 0]=]},
 {"index_put", [=[
 Writes values at positions, one tensor of them for each dimension; accumulate adds.
 > local x = lucerna.zeros(3, 3)
 > x:index_put_({lucerna.tensor{1, 3}, lucerna.tensor{2, 2}}, lucerna.tensor(1.0))]=]},
-{"take put", "At positions in the flattened tensor."},
+{"take put", [=[
+At positions in the flattened tensor: reads, in index's shape; writes source, or adds it
+(accumulate).]=]},
 {"take_along_dim", "gather that broadcasts; without dim, of the flattened tensor."},
 {"masked_fill masked_scatter masked_select", [=[
 Where mask is true: value; the next elements of source; the elements as a vector.

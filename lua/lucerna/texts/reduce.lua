@@ -28,7 +28,9 @@ The p-norm distances of all rows of x1 [*, P, M] to all of x2 [*, R, M]: [*, P, 
 {"median", "The middle value, the lower of two; along dim also its position."},
 {"mode", "The most frequent value along dim, and its last position."},
 {"kthvalue", "The k-th smallest along dim, and its position."},
-{"quantile nanquantile", "The q-quantiles along dim, interpolated; the second leaves NaN out."},
+{"quantile nanquantile", [=[
+The q-quantiles, q in [0, 1], over all elements or along dim, interpolated; several q come as the
+first dimension. The second leaves NaN out.]=]},
 {"count_nonzero", "How many are not 0."},
 {"cumsum cumprod logcumsumexp", "Sums (products, log Σ e^x) up to each position along dim."},
 {"cummax cummin", "The largest (smallest) up to each position along dim, and its position."},
@@ -63,7 +65,8 @@ The covariance matrix of variables (rows) by observations (columns), with counts
 weights aweights; the divisor is their sum less correction.]=]},
 {"corrcoef", "The correlation matrix of variables (rows) by observations (columns)."},
 {"trapezoid trapz cumulative_trapezoid", [=[
-The integral of samples y along dim by the trapezoidal rule, at positions x or dx apart; up to each.
+The integral of samples y along dim by the trapezoidal rule, at x or dx apart (1); the last one: the
+integrals up to each sample but the first.
 > local area = lucerna.trapezoid(lucerna.tensor {1.0, 2.0, 4.0})    -- 4.5]=]},
 {"segment_reduce", [=[
 > local data = lucerna.tensor{1.0, 2.0, 3.0, 4.0}

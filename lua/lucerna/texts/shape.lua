@@ -28,7 +28,8 @@ length slices from position start along dim, a view.
 > local y = lucerna.arange(5):narrow(1, 2, 3)    -- 1 2 3]=]},
 {"select", "The slice at a position along dim, a view without dim; x[i] along the first."},
 {"diagonal diag", [=[
-The diagonal of two dimensions, a view; diag: of a matrix, or a matrix of a vector.]=]},
+The diagonal of two dimensions as the last one, a view; diag: of a matrix, or a matrix of a
+vector.]=]},
 {"diag_embed diagflat", "Matrices with the last dimension (all elements) as diagonal."},
 {"unfold", "x:unfold(dim, size, step): windows of size, step apart, as a last dimension; a view."},
 {"as_strided", "Any strides over the storage; storage_offset counts from 0."},
