@@ -641,7 +641,8 @@ end
 -- element counts as two, its real and its imaginary part.
 function autograd.gradcheck(f, inputs, options) return verify("gradcheck", f, inputs, options) end
 
---- The same for second derivatives: gradcheck of the gradients of f's outputs.
+--- gradgradcheck(f, inputs, {eps=, atol=, rtol=, raise_exception=}): gradcheck of the gradients of
+-- f's outputs, the second derivatives.
 function autograd.gradgradcheck(f, inputs, options)
   inputs = check_call("gradgradcheck", f, inputs, options)
   local n, all = #inputs, {}

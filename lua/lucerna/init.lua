@@ -90,13 +90,15 @@ function lucerna.no_grad(f, ...) return region("no_grad", unrecorded, f, ...) en
 --- enable_grad(f, ...) records even inside no_grad.
 function lucerna.enable_grad(f, ...) return region("enable_grad", recorded, f, ...) end
 
---- set_grad_enabled(on, f, ...): either of the two.
+--- set_grad_enabled(on, f, ...) runs f with or without recording. Without f it is so from now on,
+-- and to the end of a block with `local _ <close> = set_grad_enabled(false)`.
 function lucerna.set_grad_enabled(on, f, ...)
   check.boolean("set_grad_enabled", "mode", on)
   return region("set_grad_enabled", on and recorded or unrecorded, f, ...)
 end
 
---- inference_mode(f, ...): no_grad for tensors that will never be differentiated.
+--- inference_mode(f, ...): no_grad for tensors that will never be differentiated. inference_mode(on,
+-- f, ...) turns it on or off.
 function lucerna.inference_mode(f, ...)
   if type(f) ~= "boolean" then return region("inference_mode", inferred, f, ...) end
   return region("inference_mode", f and inferred or modes.uninferred, ...)

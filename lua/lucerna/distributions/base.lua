@@ -139,7 +139,7 @@ function Distribution:sample(...)
   return lucerna.no_grad(self._sample or self._rsample, self, shape)
 end
 
---- d:rsample(sample_shape = {}): the same, through which gradients flow to the parameters.
+--- d:rsample(sample_shape = {}): sample, through which gradients flow to the parameters.
 function Distribution:rsample(...)
   local shape = tools.sizes("rsample", "sample_shape", ...)
   if not self.has_rsample then fail("rsample: %s does not implement rsample", self.__name) end
@@ -184,7 +184,7 @@ for _, who in ipairs {"log_prob", "cdf", "icdf"} do
   end
 end
 
---- d:entropy(): of the shape batch_shape, in nats.
+--- d:entropy(): how uncertain a sample is, in nats, of the shape batch_shape.
 function Distribution:entropy() fail("entropy: %s does not implement entropy", self.__name) end
 
 --- d:perplexity(): e to the power of the entropy, how many equally likely values are as uncertain.

@@ -24,8 +24,8 @@ end
 
 -- ---- Independent ----
 
---- Independent(base_distribution, reinterpreted_batch_ndims, validate_args): the same, of which the
--- last batch dimensions are one event, whose log_prob and entropy are summed.
+--- Independent(base_distribution, reinterpreted_batch_ndims, validate_args): a distribution of
+-- which the last batch dimensions are one event, whose log_prob and entropy are summed.
 M.Independent = base.class "Independent"
 local Independent = M.Independent
 

@@ -169,8 +169,8 @@ function OneHot:_enumerate(expand)
   return base.enumerated(self, lucerna.eye(self.event_shape[1], tools.like(self.probs)), expand)
 end
 
---- OneHotCategoricalStraightThrough(probs, logits, validate_args): the same with rsample, whose
--- gradient goes through the probabilities.
+--- OneHotCategoricalStraightThrough(probs, logits, validate_args): OneHotCategorical with
+-- rsample, whose gradient goes through the probabilities.
 M.OneHotCategoricalStraightThrough = base.class("OneHotCategoricalStraightThrough", OneHot)
 local StraightThrough = M.OneHotCategoricalStraightThrough
 StraightThrough.has_rsample = true

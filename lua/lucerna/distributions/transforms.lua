@@ -433,8 +433,8 @@ end
 
 -- ---- made of others ----
 
---- IndependentTransform(base_transform, reinterpreted_batch_ndims, cache_size): the same, of which
--- the last dimensions are one value.
+--- IndependentTransform(base_transform, reinterpreted_batch_ndims, cache_size):
+-- base_transform, to which the last dimensions are one value.
 transforms.IndependentTransform = transforms.class "IndependentTransform"
 local Independent = transforms.IndependentTransform
 Independent._parameters = {"base_transform", "reinterpreted_batch_ndims"}

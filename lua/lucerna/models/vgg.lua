@@ -68,7 +68,7 @@ end
 --- vgg11({options of VGG}): 11 layers, 132,863,336 parameters.
 function vgg.vgg11(...) return (VGG(make_features(A, false), ...)) end
 
---- vgg11_bn({options of VGG}): the same with a BatchNorm2d after each convolution.
+--- vgg11_bn({options of VGG}): vgg11 with a BatchNorm2d after each convolution.
 function vgg.vgg11_bn(...) return (VGG(make_features(A, true), ...)) end
 
 return vgg

@@ -8,7 +8,7 @@ default dtype, booleans bool; dtype, device and requires_grad say otherwise.
 tensor(data), without a copy of what is a tensor already.
 > local x = lucerna.as_tensor({1, 2}, {dtype = lucerna.float32})]=]},
 {"asarray", [=[
-The same, outside the graph; copy = true copies a tensor, copy = false refuses to.
+as_tensor, outside the graph; copy = true copies a tensor, copy = false refuses to.
 > local x = lucerna.asarray({1.0, 2.0}, {requires_grad = true})]=]},
 {"zeros zeros_like new_zeros zero", [=[
 Zeros of a size, of a tensor's size, in place.

@@ -57,8 +57,8 @@ in them (return_inverse) and counts (return_counts). With dim, the distinct slic
 How many values fall into each of bins equal parts of [min, max] (of the values' range if both are
 0).]=]},
 {"histogram", [=[
-hist, bin_edges: the same for bins equal parts of range or the bins between a tensor's edges; with
-weights added up, or as a density.
+How many values (the sum of their weights, a density) fall into each of bins equal parts of range,
+or between the edges of a tensor bins; and the edges.
 > local hist, edges = lucerna.histogram(lucerna.randn(100), 5, {density = true})]=]},
 {"cov", [=[
 The covariance matrix of variables (rows) by observations (columns), with counts fweights and

@@ -27,7 +27,8 @@ The modified Bessel functions of the first kind, orders 0 and 1; e: times e^-|x|
 Bessel functions of the first and second kind; without gradients, as in PyTorch.]=]},
 {"special.modified_bessel_k0 special.modified_bessel_k1", [=[
 The modified Bessel functions of the second kind; without gradients.]=]},
-{"special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1", "The same, times e^x."},
+{"special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1", [=[
+modified_bessel_k0 and modified_bessel_k1, times e^x; without gradients.]=]},
 {"special.airy_ai", "Airy's function Ai; without gradients."},
 {"special.spherical_bessel_j0", "sin(x) / x, 1 at 0; without gradients."},
 {"special.expit", "1 / (1 + e^-x): sigmoid."},
@@ -39,7 +40,7 @@ Chebyshev's polynomials of four kinds of degree n; without gradients, as all pol
 > local y = lucerna.special.chebyshev_polynomial_t(lucerna.tensor {0.5}, 2)    -- -0.5]=]},
 {"special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u "
   .. "special.shifted_chebyshev_polynomial_v special.shifted_chebyshev_polynomial_w", [=[
-The same of 2x - 1, for x in [0, 1].]=]},
+Chebyshev's polynomials of 2x - 1, for x in [0, 1].]=]},
 {"special.hermite_polynomial_h special.hermite_polynomial_he", [=[
 Hermite's polynomials of physicists and of probability theory.]=]},
 {"special.laguerre_polynomial_l special.legendre_polynomial_p", [=[
