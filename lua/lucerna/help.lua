@@ -163,7 +163,7 @@ local LEGEND = {
   {"%f[%w]Index%f[^%w]", "Index: positions count from 1, -1 is the last"},
   {"%f[%w]IndexTensor%f[^%w]", "IndexTensor: an integer tensor of positions that count from 1"},
   {"%f[%w]Operand%f[^%w]", "Operand: a Tensor or a number"},
-  {"%w%[%d%]", "int[2]: one number or a table of two, and so on"},
+  {"%f[%w]int%[%d%]", "int[2]: one number or a table of two, and so on"},
   {"%f[%w]Size%f[^%w]", "Size: numbers one after another, or one table of them"},
 }
 

@@ -193,7 +193,7 @@ static const luc_l_native natives[] = {
      "bool requires_grad=False) -> Tensor",
      frombuffer, LUC_F_FUNCTION},
     {"data_ptr(Tensor self) -> int", data_ptr, LUC_F_METHOD},
-    {"tostring(Tensor self, str? format=None)", tostring, LUC_F_METHOD},
+    {"tostring(Tensor self, str? format=None) -> str", tostring, LUC_F_METHOD},
 };
 
 void luc_l_open_buffer(lua_State *L, luc_l_state *st) {

@@ -167,7 +167,7 @@ static int from_dlpack(lua_State *L, luc_l_state *st, luc_l_args *a) {
 }
 
 static const luc_l_native natives[] = {
-    {"to_dlpack(Tensor tensor)", to_dlpack, LUC_F_FUNCTION},
+    {"to_dlpack(Tensor tensor) -> Any", to_dlpack, LUC_F_FUNCTION},
     {"from_dlpack(Any ext_tensor, *, device? device=None, bool? copy=None, bool versioned=False) "
      "-> Tensor",
      from_dlpack, LUC_F_FUNCTION},

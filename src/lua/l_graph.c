@@ -517,8 +517,9 @@ static int saved_hook(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* ---- tables ---- */
 
 static const luc_l_native natives[] = {
-    {"register_hook(Tensor self, Any hook)", register_hook, LUC_F_METHOD},
-    {"register_post_accumulate_grad_hook(Tensor self, Any hook)", register_after, LUC_F_METHOD},
+    {"register_hook(Tensor self, Any hook) -> Any", register_hook, LUC_F_METHOD},
+    {"register_post_accumulate_grad_hook(Tensor self, Any hook) -> Any", register_after,
+     LUC_F_METHOD},
 };
 
 static const luc_l_native autograd_natives[] = {

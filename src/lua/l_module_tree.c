@@ -512,25 +512,25 @@ static int fields_of(lua_State *L) {
 
 static const luc_l_native natives[] = {
     {"named_parameters(Any self, str prefix='', bool recurse=True, bool remove_duplicate=True)"
-     " -> None",
+     " -> Any",
      named_parameters, LUC_F_FUNCTION},
     {"named_buffers(Any self, str prefix='', bool recurse=True, bool remove_duplicate=True)"
-     " -> None",
+     " -> Any",
      named_buffers, LUC_F_FUNCTION},
-    {"parameters(Any self, bool recurse=True) -> None", parameters, LUC_F_FUNCTION},
-    {"buffers(Any self, bool recurse=True) -> None", buffers, LUC_F_FUNCTION},
-    {"named_modules(Any self, Any memo=None, str prefix='', bool remove_duplicate=True) -> None",
+    {"parameters(Any self, bool recurse=True) -> Any", parameters, LUC_F_FUNCTION},
+    {"buffers(Any self, bool recurse=True) -> Any", buffers, LUC_F_FUNCTION},
+    {"named_modules(Any self, Any memo=None, str prefix='', bool remove_duplicate=True) -> Any",
      named_modules, LUC_F_FUNCTION},
-    {"modules(Any self) -> None", modules, LUC_F_FUNCTION},
-    {"named_children(Any self) -> None", named_children, LUC_F_FUNCTION},
-    {"children(Any self) -> None", children, LUC_F_FUNCTION},
+    {"modules(Any self) -> Any", modules, LUC_F_FUNCTION},
+    {"named_children(Any self) -> Any", named_children, LUC_F_FUNCTION},
+    {"children(Any self) -> Any", children, LUC_F_FUNCTION},
     {"_train(Any self, bool mode=True) -> None", train_native, LUC_F_FUNCTION},
-    {"requires_grad_(Any self, bool requires_grad=True) -> None", requires_grad_, LUC_F_FUNCTION},
+    {"requires_grad_(Any self, bool requires_grad=True) -> Any", requires_grad_, LUC_F_FUNCTION},
     {"zero_grad(Any self, bool set_to_none=True) -> None", zero_grad, LUC_F_FUNCTION},
     {"_to_dtype(Any self, dtype dtype, bool all=False) -> None", to_dtype, LUC_F_FUNCTION},
-    {"get_submodule(Any self, str target) -> None", get_submodule, LUC_F_FUNCTION},
-    {"get_parameter(Any self, str target) -> None", get_parameter, LUC_F_FUNCTION},
-    {"get_buffer(Any self, str target) -> None", get_buffer, LUC_F_FUNCTION},
+    {"get_submodule(Any self, str target) -> Any", get_submodule, LUC_F_FUNCTION},
+    {"get_parameter(Any self, str target) -> Tensor", get_parameter, LUC_F_FUNCTION},
+    {"get_buffer(Any self, str target) -> Tensor", get_buffer, LUC_F_FUNCTION},
 };
 
 static const luaL_Reg functions[] = {{"_visit", visit},

@@ -466,7 +466,7 @@ static const luc_l_native natives[] = {
      "bool requires_grad=False) -> Tensor",
      new_tensor, LUC_F_METHOD},
     {"item(Tensor self) -> Scalar", item, LUC_F_METHOD},
-    {"tolist(Tensor self)", tolist, LUC_F_METHOD},
+    {"tolist(Tensor self) -> Any", tolist, LUC_F_METHOD},
 };
 
 void luc_l_open_table(lua_State *L, luc_l_state *st) {

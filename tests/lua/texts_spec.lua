@@ -164,6 +164,10 @@ describe("the reference", function()
     typed("Optimizer:step", "closure? any")
     typed("lucerna.nn.isinstance", "m any\n", "Class any\n")
     assert.matches("function lucerna.set_autocast_enabled(...)", types, 1, true)
+    typed("Module:named_parameters", "prefix? string|", "remove_duplicate? boolean|table")
+    for _, name in ipairs {"Tensor:size", "Tensor:tolist", "Module:parameters", "Module:modules"} do
+      assert.matches("\n---@return any\nfunction " .. name .. "(", types, 1, true)
+    end
   end)
 
   it("counts dimensions from 1 in signatures", function()

@@ -14,7 +14,9 @@ faster, with errors of 1e-5 of the output's scale instead of 1e-6. (Lavin and
 Gray 2015, Fast Algorithms for Convolutional Neural Networks.)]=]},
 {"set_memory_limit", [=[
 set_memory_limit(bytes): an allocation beyond fails with an error; 0: no limit.]=]},
-{"memory trim_memory", "Bytes held and cached, as a table; gives cached memory back."},
+{"memory trim_memory", [=[
+A table of bytes: live, peak (the most so far), cached (kept for reuse), limit (0: none), pace (live
+bytes from which creating tensors pays for garbage collection); gives what is cached back.]=]},
 {"profiler.Profile", [=[
 What profiler.profile gives. Methods: start, stop, events, key_averages, table, chrome_trace,
 export_chrome_trace.]=]},
