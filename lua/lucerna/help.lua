@@ -297,10 +297,11 @@ local function table_text(t)
   each_place(function(prefix, place)
     if rawequal(place, t) then title = title or prefix:gsub("[.:]$", "") end
   end)
-  local class = rawget(t, "__name") -- of data sets, optimizers, schedulers: what it has itself
+  local class = rawget(t, "__name") -- of data sets, optimizers, schedulers: methods
   local names = {}
-  for name in pairs(class and t or require("lucerna.repl").keys(t)) do
-    if not name:find("^_") then names[#names + 1] = name end
+  for name in pairs(require("lucerna.repl").keys(t)) do
+    local shown = not name:find("^_") and (not class or type(t[name]) == "function")
+    if shown then names[#names + 1] = name end
   end
   table.sort(names, core._before)
   title = title or names_of(t)[1] or tostring(t)

@@ -234,6 +234,11 @@ describe("help", function()
     assert.matches("\n  get_autocast_dtype%(device_type%)\n", help.text "get_autocast_dtype")
   end)
 
+  it("lists the methods of a class, those of its parents too", function()
+    assert.matches("\n  add_param_group .* step zero_grad$", help.text(lucerna.optim.SGD))
+    assert.matches(" rsample sample\n", help.text "distributions.Normal")
+  end)
+
   it("names the others that a text is about", function()
     assert.matches("\n  max, min:\n  The largest %(smallest%)", help.text "min")
     assert.matches("\n  erf, erfc, erfinv:\n", help.text "special.erfc")
