@@ -14,8 +14,10 @@ local PLACES = {
   "lucerna.", "nn.", "F.", "nn.grad.", "nn.parameter.", "nn.Module.", "nn.init.", "nn.utils.",
   "nn.utils.rnn.", "nn.utils.stateless.", "nn.utils.prune.", "nn.utils.parametrize.",
   "nn.utils.parametrizations.", "nn.attention.flex_attention.", "nn.attention.bias.",
-  "nn.attention.", "nn.parallel.", "profiler.", "linalg.", "fft.", "special.", "optim.",
-  "optim.Optimizer:", "optim.lr_scheduler.", "optim.swa_utils.", "func.", "distributions.",
+  "nn.attention.", "nn.parallel.", "nn.Sequential:", "nn.ModuleList:", "nn.ModuleDict:",
+  "nn.ParameterList:", "nn.ParameterDict:", "profiler.", "profiler.Profile:", "linalg.", "fft.",
+  "special.", "optim.", "optim.Optimizer:", "optim.lr_scheduler.",
+  "optim.lr_scheduler.LRScheduler:", "optim.swa_utils.", "func.", "distributions.",
   "distributions.Distribution:", "distributions.transforms.", "distributions.constraints.",
   "autograd.functional.", "autograd.graph.", "autograd.", "amp.", "amp.GradScaler:", "data.",
   "utils.checkpoint.", "models.", "models.GPT2:", "cuda.", "safetensors.", "numpy.", "tensor:",
@@ -352,8 +354,9 @@ end
 function help.each(f)
   each_place(function(prefix, t)
     local names = {}
-    for name in pairs(require("lucerna.repl").keys(t)) do
-      local value = not name:find("^_") and t[name]
+    local methods = prefix:find(":$") and t -- a class's own, without those of its parents
+    for name in next, methods or require("lucerna.repl").keys(t) do
+      local value = type(name) == "string" and not name:find("^_") and t[name]
       local class = core.nn.is_class(value) or type(value) == "table" and rawget(value, "__name")
       local field = type(value) == "userdata" and prefix == "tensor."
       if class or field or type(value) == "function" then names[#names + 1] = name end

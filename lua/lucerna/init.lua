@@ -97,8 +97,8 @@ function lucerna.set_grad_enabled(on, f, ...)
   return region("set_grad_enabled", on and recorded or unrecorded, f, ...)
 end
 
---- inference_mode(f, ...): no_grad for tensors that will never be differentiated. inference_mode(on,
--- f, ...) turns it on or off.
+--- inference_mode(f, ...): no_grad for tensors that will never be differentiated.
+-- inference_mode(on, f, ...) turns it on or off.
 function lucerna.inference_mode(f, ...)
   if type(f) ~= "boolean" then return region("inference_mode", inferred, f, ...) end
   return region("inference_mode", f and inferred or modes.uninferred, ...)

@@ -27,6 +27,11 @@ local SOURCES = {
   { "F.", "generated/torch.nn.functional.%s.html" },
   { "nn.init.", "nn.init.html#torch.nn.init.%s" },
   { "nn.Module.", "generated/torch.nn.Module.html#torch.nn.Module.%s" },
+  { "nn.Sequential:", "generated/torch.nn.Sequential.html#torch.nn.Sequential.%s" },
+  { "nn.ModuleList:", "generated/torch.nn.ModuleList.html#torch.nn.ModuleList.%s" },
+  { "nn.ModuleDict:", "generated/torch.nn.ModuleDict.html#torch.nn.ModuleDict.%s" },
+  { "nn.ParameterList:", "generated/torch.nn.ParameterList.html#torch.nn.ParameterList.%s" },
+  { "nn.ParameterDict:", "generated/torch.nn.ParameterDict.html#torch.nn.ParameterDict.%s" },
   { "nn.utils.", "generated/torch.nn.utils.%s.html" },
   { "nn.attention.bias.", "nn.attention.bias.html#torch.nn.attention.bias.%s" },
   { "nn.attention.flex_attention.",
@@ -37,6 +42,8 @@ local SOURCES = {
   { "nn.parallel.", "generated/torch.nn.%s.html" },
   { "nn.", "generated/torch.nn.%s.html" },
   { "optim.Optimizer:", "generated/torch.optim.Optimizer.%s.html" },
+  { "optim.lr_scheduler.LRScheduler:", "generated/torch.optim.lr_scheduler.LRScheduler.html"
+    .. "#torch.optim.lr_scheduler.LRScheduler.%s" },
   { "optim.lr_scheduler.", "generated/torch.optim.lr_scheduler.%s.html" },
   { "optim.swa_utils.", "optim.html#torch.optim.swa_utils.%s" },
   { "optim.", "generated/torch.optim.%s.html" },
@@ -49,6 +56,7 @@ local SOURCES = {
   { "autograd.", "generated/torch.autograd.%s.html" },
   { "amp.GradScaler:", "amp.html#torch.amp.GradScaler.%s" },
   { "amp.", "amp.html#torch.amp.%s" }, { "lucerna.autocast", "amp.html#torch.autocast" },
+  { "profiler.Profile:", "profiler.html#torch.profiler.profile" },
   { "profiler.", "profiler.html#torch.profiler.%s" },
   { "lucerna.", "generated/torch.%s.html" },
   { "utils.checkpoint.", "checkpoint.html#torch.utils.checkpoint.%s" },
@@ -66,6 +74,7 @@ for name in ([[nn.class nn.delattr nn.isinstance nn.property nn.unregistered nn.
   lucerna.is_winograd_enabled lucerna.clear_autocast_cache lucerna.get_autocast_dtype
   lucerna.is_autocast_available lucerna.is_autocast_cache_enabled lucerna.is_autocast_enabled
   lucerna.set_autocast_cache_enabled lucerna.set_autocast_dtype lucerna.set_autocast_enabled
+  nn.ModuleDict:contains nn.ParameterDict:contains nn.ParameterDict:reversed
   lucerna.progress autograd.once_differentiable optim.register_optimizer_step_post_hook
   optim.register_optimizer_step_pre_hook profiler.Profile tensor:release tensor:materialize
   tensor:tostring tensor:where_self tensor.data tensor.dtype tensor.grad_fn tensor.layout

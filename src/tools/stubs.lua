@@ -312,12 +312,38 @@ local Module = {}
 ---@field [any] any
 local Optimizer = {}
 
+---@class lucerna.optim.lr_scheduler.LRScheduler
+---@field last_epoch integer
+---@field [any] any
+local LRScheduler = {}
+
+---@class lucerna.profiler.Profile
+---@field [any] any
+local Profile = {}
+
+---@class lucerna.nn.Sequential: lucerna.nn.Module
+local Sequential = {}
+
+---@class lucerna.nn.ModuleList: lucerna.nn.Module
+local ModuleList = {}
+
+---@class lucerna.nn.ModuleDict: lucerna.nn.Module
+local ModuleDict = {}
+
+---@class lucerna.nn.ParameterList: lucerna.nn.Module
+local ParameterList = {}
+
+---@class lucerna.nn.ParameterDict: lucerna.nn.Module
+local ParameterDict = {}
+
 local lucerna = {}
 ]]
 
 -- How a name of help() is written in the stubs.
 local OWNERS = {
-  { "^tensor:", "Tensor:" }, { "^nn%.Module%.", "Module:" }, { "^optim%.Optimizer:", "Optimizer:" },
+  { "^tensor:", "Tensor:" }, { "^nn%.Module%.", "Module:" }, { "^nn%.(%u%w*):", "%1:" },
+  { "^optim%.Optimizer:", "Optimizer:" }, { "^profiler%.Profile:", "Profile:" },
+  { "^optim%.lr_scheduler%.LRScheduler:", "LRScheduler:" },
   { "^F%.", "lucerna.nn.functional." }, { "^lucerna%.", "lucerna." }, { "^", "lucerna." },
 }
 
@@ -353,6 +379,8 @@ local function write_name(out, name, value, parts)
   if core.nn.is_class(value) then
     constructor = write_class(out, full, value)
     results = { full }
+  elseif name:find("^optim%.lr_scheduler%.%u%w*$") then
+    results = { "lucerna.optim.lr_scheduler.LRScheduler" }
   end
   write_comment(out, parts)
   if native then

@@ -24,7 +24,7 @@ local PLACES = { "^nn%.", "^F%.", "^optim%.[%w_]+$", "^optim%.lr_scheduler%.",
 
 local function wants_example(name)
   for _, place in ipairs(PLACES) do
-    if name:find(place) then return not name:find("^nn%.Module%.") end
+    if name:find(place) then return not name:find("^nn%.Module%.") and not name:find(":") end
   end
   return false
 end
@@ -164,6 +164,8 @@ describe("the reference", function()
     typed("Optimizer:step", "closure? any")
     typed("lucerna.nn.isinstance", "m any\n", "Class any\n")
     assert.matches("function lucerna.set_autocast_enabled(...)", types, 1, true)
+    typed("ModuleList:append", "module any\n")
+    typed("LRScheduler:step", "epoch")
     typed("Module:named_parameters", "prefix? string|", "remove_duplicate? boolean|table")
     for _, name in ipairs {"Tensor:size", "Tensor:tolist", "Module:parameters", "Module:modules"} do
       assert.matches("\n---@return any\nfunction " .. name .. "(", types, 1, true)

@@ -19,6 +19,10 @@ append, extend and insert add some. In state_dict they are "0", "1", …, as in 
 {"nn.ModuleDict", [=[
 > local heads = nn.ModuleDict{{"a", nn.Linear(4, 1)}, {"b", nn.Linear(4, 2)}}
 > local y = heads.b(lucerna.ones(1, 4))]=]},
+{"nn.ModuleDict:keys nn.ModuleDict:values nn.ModuleDict:items nn.ParameterDict:keys", [=[
+For the generic for: the keys, the modules, key and module, in order.]=]},
+{"nn.ModuleDict:contains nn.ParameterDict:contains", [=[
+contains(key): is there such an entry?]=]},
 {"nn.ParameterList", [=[
 > local list = nn.ParameterList{nn.Parameter(lucerna.ones(2)), nn.Parameter(lucerna.zeros(3))}
 > local sum = list[1]:sum() + list[2]:sum()]=]},
