@@ -462,6 +462,11 @@ Function.__tostring = function(class) return "autograd.Function " .. class.name 
 -- differentiable function; call `f.apply(...)`. backward returns one gradient per argument of
 -- forward (nil for what is no tensor). With setup_context = function(ctx, inputs, output) end,
 -- which gets packed tables as hooks do, forward has no ctx.
+-- ctx:save_for_backward(x, …) keeps tensors, ctx.saved_tensors in backward; other fields of ctx are
+-- kept too. ctx.needs_input_grad[i]: is a gradient of argument i wanted?
+-- ctx:mark_non_differentiable(y, …): these outputs have no gradient. ctx:mark_dirty(x, …): these
+-- inputs were written in place by forward, which must return them.
+-- ctx:set_materialize_grads(false): backward gets nil, not zeros, where an output got no gradient.
 function autograd.Function(name, definition)
   check.string("Function", "name", name)
   if type(definition) ~= "table" then
