@@ -4,4 +4,3 @@ max_line_length = 100
 self = false
 exclude_files = { "build", "tests/parity/data" }
 files["**/*_spec.lua"] = { std = "lua54+busted" }
-files["lua/lucerna/meta"] = { only = {} } -- generated annotations
