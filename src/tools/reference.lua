@@ -131,8 +131,9 @@ end
 function reference.pages()
   local pages, by_name = empty_pages()
   local sections = sections_by_text(by_name)
-  help.each(function(name, _, parts)
-    local section = sections[parts.entry]
+  local by_value = {} -- for what has two names: amp.autocast, lucerna.autocast
+  help.each(function(name, value, parts)
+    local section = sections[parts.entry] or by_value[value]
     if not section then
       section = { names = {}, parts = {} }
       local home, title = home_of(name)
@@ -142,6 +143,7 @@ function reference.pages()
       end
       table.insert(by_name[home].sections, section)
     end
+    by_value[value] = section
     table.insert(section.names, name)
     table.insert(section.parts, parts)
   end)
