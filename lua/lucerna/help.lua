@@ -369,6 +369,7 @@ function help.each(f)
 end
 
 return setmetatable(help, {
+  __tostring = function() return INTRODUCTION end, -- who types help
   __call = function(_, ...)
     if select("#", ...) > 0 and (...) == nil then
       print("nil: no such thing. help \"name\" finds a thing by its name")

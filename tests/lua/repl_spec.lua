@@ -203,6 +203,10 @@ describe("the loop", function()
     assert.matches("expected", run {"for i = 1, 2 do"})
   end)
 
+  it("answers help, too, with what help is", function()
+    assert.matches("^help%(x%) explains a function, class", (run {"help"}))
+  end)
+
   it("has the library at hand", function()
     local line = "lucerna.nn == nn and nn.functional == F and lucerna.optim == optim"
     assert.equal("true\n", (run {line}))
