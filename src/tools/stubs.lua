@@ -198,14 +198,13 @@ local function write_written(out, full, text, results)
   local arguments = flat:match("%f[%w_]" .. name .. "(%b())") or flat:match("%f[%w_]" .. name
     .. "(%b{})")
   if arguments then add_parts(into, arguments, arguments:find("^{") ~= nil) end
-  local open = arguments and arguments:find("%.%.%.[%)}]$")
+  local open = arguments and (arguments:find("%.%.%.[%)}]$") or arguments:find("…", 1, true))
   if #into.options > 0 and not open then
     table.insert(into.names, "options")
     table.insert(into.lines, ("---@param options? {%s}"):format(table.concat(into.options, ", ")))
   end
   for _, line in ipairs(into.lines) do out:write(line, "\n") end
-  local dots = not arguments or open or arguments:find("…", 1, true)
-    or arguments:find(",]", 1, true) -- [device_type,] enabled
+  local dots = not arguments or open or arguments:find(",]", 1, true) -- [device_type,] enabled
   if dots then table.insert(into.names, "...") end
   for _, kind in ipairs(results) do out:write("---@return ", kind, "\n") end
   out:write(("function %s(%s) end\n\n"):format(full, table.concat(into.names, ", ")))
