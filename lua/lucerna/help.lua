@@ -74,9 +74,10 @@ local function names_of(value)
   return names
 end
 
--- The value a text names: "conv2d", "nn.Conv2d", "lucerna.nn.Conv2d", "tensor:sum".
+-- The value a text names: "conv2d", "nn.Conv2d", "lucerna.nn.Conv2d", "torch.sum", "tensor:sum".
 local function find(text)
-  text = text:gsub("^lucerna%.", ""):gsub("^Tensor:", "tensor:"):gsub("^nn%.functional%.", "F.")
+  text = text:gsub("^torch%.", ""):gsub("^lucerna%.", ""):gsub("^Tensor:", "tensor:")
+    :gsub("^nn%.functional%.", "F.")
   local found
   each_place(function(prefix, t)
     if found ~= nil then return end
@@ -85,6 +86,7 @@ local function find(text)
     local good, v = pcall(follow, t, name)
     if good then found = v end
   end)
+  if found == nil and ELSEWHERE[text .. "."] then return ELSEWHERE[text .. "."]() end
   return found
 end
 
