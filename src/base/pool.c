@@ -132,12 +132,22 @@ static void adopt(luc_pool *pool) {
   pool->owner = getpid();
 }
 
+/* What the host's threads take: all but what an instruction itself brings about, which would end
+ * the process where it is blocked; the host's handler may mend it (map a page, do a system call).
+ */
+static sigset_t signals_of_others(void) {
+  static const int own[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+  sigset_t set;
+  sigfillset(&set);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&set, own[i]);
+  return set;
+}
+
 /* Makes the workers still missing; signals stay with the host's threads. */
 static void start_workers(luc_pool *pool) {
   if (!is_ours(pool)) adopt(pool);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t others = signals_of_others(), before;
+  pthread_sigmask(SIG_SETMASK, &others, &before);
   while (!pool->failed && pool->workers < pool->num_threads - 1) {
     pool_lane *lane = &pool->lanes[pool->workers + 1];
     lane->pool = pool;

@@ -1,7 +1,11 @@
 /* The lowest layer: contexts and messages, memory, the pool, maps and random numbers.
  * Random values were recorded from PyTorch 1.13 after torch.manual_seed(0), in this order. */
 #include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -364,6 +368,42 @@ TEST_ALONE("a child forked before the first loop has workers of its own and ends
   CHECK(waitpid(child, &status, 0) == child);
   CHECK_EQ(status, 0);
   luc_context_free(ctx);
+}
+
+static char *pages;
+static long page_size;
+static atomic_int pages_mended, threads_begun;
+
+static void mend_page(int signal, siginfo_t *info, void *machine) {
+  (void)signal, (void)machine;
+  const intptr_t at = (char *)info->si_addr - pages;
+  if (at < 0 || at >= 2 * page_size) _exit(1);
+  mprotect(pages + at / page_size * page_size, (size_t)page_size, PROT_READ | PROT_WRITE);
+  atomic_fetch_add(&pages_mended, 1);
+}
+
+static void write_page(void *arg, int64_t begin, int64_t end) {
+  (void)arg, (void)end;
+  atomic_fetch_add(&threads_begun, 1);
+  while (atomic_load(&threads_begun) < 2) sched_yield(); /* one page each */
+  pages[begin * page_size] = 7;
+}
+
+/* A child, which a signal that is blocked would end. */
+TEST_ALONE("a host's handler mends what workers cannot reach") {
+  pid_t child = fork();
+  if (child == 0) {
+    luc_context *ctx = test_open(2);
+    struct sigaction mend = {.sa_sigaction = mend_page, .sa_flags = SA_SIGINFO};
+    page_size = sysconf(_SC_PAGESIZE);
+    pages = mmap(NULL, 2 * (size_t)page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    sigaction(SIGSEGV, &mend, NULL);
+    luc__parallel_for(ctx, 2, 1, write_page, NULL);
+    _exit(pages_mended != 2 || pages[0] != 7 || pages[page_size] != 7);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_EQ(status, 0);
 }
 
 /* ---- maps ---- */
