@@ -21,6 +21,7 @@ typedef luc_status (*luc_pass_end_fn)(luc_context *ctx, void *ud);
 
 /* A roster holds them by id. */
 typedef struct luc_hook {
+  int refs;       /* the roster, and the calls of it that run */
   uint32_t index; /* result of the node it watches */
   int kind;
   union {

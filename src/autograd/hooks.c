@@ -5,6 +5,7 @@ static luc_status add_to(luc_context *ctx, luc_roster **hooks, const luc_hook *h
   luc_hook *added = luc__alloc(ctx, sizeof *added);
   if (!added) return LUC_ERR_MEMORY;
   *added = *hook;
+  added->refs = 1;
   luc_status status = luc__roster_add(ctx, hooks, ctx->next_id + 1, added);
   if (status != LUC_OK) {
     luc__free(ctx, added, sizeof *added);
@@ -72,14 +73,15 @@ luc_status luc__hooks_keep(luc_context *ctx, luc_roster **hooks, luc_pass_end_fn
   return add_to(ctx, hooks, &hook, NULL);
 }
 
-static void hook_free(luc_context *ctx, luc_hook *hook) {
+static void hook_release(luc_context *ctx, luc_hook *hook) {
+  if (--hook->refs > 0) return;
   if (hook->free) hook->free(ctx, hook->ud);
   luc__free(ctx, hook, sizeof *hook);
 }
 
 static bool remove_from(luc_context *ctx, luc_roster *hooks, uint64_t id) {
   luc_hook *hook = luc__roster_take(hooks, id);
-  if (hook) hook_free(ctx, hook);
+  if (hook) hook_release(ctx, hook);
   return hook != NULL;
 }
 
@@ -122,7 +124,7 @@ void luc__hooks_free(luc_context *ctx, luc_roster **hooks) {
   luc_roster *gone = *hooks;
   luc_hook *hook;
   *hooks = NULL; /* freeing them may remove others */
-  for (uint64_t id = 0; (hook = luc__roster_next(gone, &id));) hook_free(ctx, hook);
+  for (uint64_t id = 0; (hook = luc__roster_next(gone, &id));) hook_release(ctx, hook);
   luc__roster_free(ctx, gone);
 }
 
@@ -134,9 +136,21 @@ void luc__node_hooks_drop(luc_context *ctx, luc_node *node) {
 
 /* ---- running them ---- */
 
-static luc_status run_hook(luc_context *ctx, const luc_hook *hook, luc_tensor **grad) {
+/* What a hook needs stays until it has returned, should it remove itself:
+ * ended(ctx, hook, begun(hook)->call.…(ctx, hook->ud, …)). */
+static luc_hook *begun(luc_hook *hook) {
+  hook->refs++;
+  return hook;
+}
+
+static luc_status ended(luc_context *ctx, luc_hook *hook, luc_status status) {
+  hook_release(ctx, hook);
+  return status;
+}
+
+static luc_status run_hook(luc_context *ctx, luc_hook *hook, luc_tensor **grad) {
   luc_tensor *replacement = NULL;
-  LUC_TRY(hook->call.grad(ctx, hook->ud, *grad, &replacement));
+  LUC_TRY(ended(ctx, hook, begun(hook)->call.grad(ctx, hook->ud, *grad, &replacement)));
   if (!replacement) return LUC_OK;
   luc_status status = LUC_OK;
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
@@ -156,8 +170,8 @@ static luc_status run_hook(luc_context *ctx, const luc_hook *hook, luc_tensor **
 
 /* The next hook of this kind after *id, up to the one with id `last`. Hooks are found anew by their
  * ids, so that one may remove itself or others, or add more, which run from the next pass on. */
-static const luc_hook *next_hook(const luc_roster *hooks, int kind, uint64_t *id, uint64_t last) {
-  const luc_hook *hook;
+static luc_hook *next_hook(const luc_roster *hooks, int kind, uint64_t *id, uint64_t last) {
+  luc_hook *hook;
   while ((hook = luc__roster_next(hooks, id)) && *id <= last)
     if (hook->kind == kind) return hook;
   return NULL;
@@ -165,7 +179,7 @@ static const luc_hook *next_hook(const luc_roster *hooks, int kind, uint64_t *id
 
 luc_status luc__grad_hooks_run(luc_context *ctx, luc_roster *const *hooks, luc_tensor **grads) {
   uint64_t last = ctx->next_id, id = 0;
-  const luc_hook *hook;
+  luc_hook *hook;
   while ((hook = next_hook(*hooks, LUC_HOOK_ON_GRAD, &id, last)))
     if (grads[hook->index]) LUC_TRY(run_hook(ctx, hook, &grads[hook->index]));
   return LUC_OK;
@@ -185,17 +199,17 @@ luc_status luc__grads_retain(luc_context *ctx, const luc_node *node, luc_tensor 
 
 luc_status luc__accumulate_hooks_run(luc_context *ctx, luc_tensor *leaf) {
   uint64_t last = ctx->next_id, id = 0;
-  const luc_hook *hook;
+  luc_hook *hook;
   while ((hook = next_hook(leaf->meta->hooks, LUC_HOOK_ON_ACCUMULATED, &id, last)))
-    LUC_TRY(hook->call.accumulated(ctx, hook->ud, leaf));
+    LUC_TRY(ended(ctx, hook, begun(hook)->call.accumulated(ctx, hook->ud, leaf)));
   return LUC_OK;
 }
 
 luc_status luc__node_hooks_run_before(luc_context *ctx, luc_node *node, luc_tensor **gout) {
   uint64_t last = ctx->next_id, id = 0;
-  const luc_hook *hook;
+  luc_hook *hook;
   while ((hook = next_hook(node->hooks, LUC_HOOK_BEFORE_NODE, &id, last)))
-    LUC_TRY(hook->call.node(ctx, hook->ud, NULL, 0, gout, node->nresults));
+    LUC_TRY(ended(ctx, hook, begun(hook)->call.node(ctx, hook->ud, NULL, 0, gout, node->nresults)));
   return LUC_OK;
 }
 
@@ -210,7 +224,7 @@ luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *con
                                luc_tensor **gin) {
   uint64_t last = ctx->next_id, id = 0;
   int n = node->nslots + node->nlist, k = 0;
-  const luc_hook *hook = next_hook(node->hooks, LUC_HOOK_ON_NODE, &id, last);
+  luc_hook *hook = next_hook(node->hooks, LUC_HOOK_ON_NODE, &id, last);
   if (!hook) return LUC_OK;
   size_t size = (size_t)n * sizeof *gin;
   luc_tensor **tensors =
@@ -223,7 +237,8 @@ luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *con
     k = 0;
     for (int i = 0; i < n; i++)
       if (is_tensor(ctx, node, i)) tensors[k++] = gin[i];
-    status = hook->call.node(ctx, hook->ud, gout, node->nresults, tensors, k);
+    status =
+        ended(ctx, hook, begun(hook)->call.node(ctx, hook->ud, gout, node->nresults, tensors, k));
     k = 0;
     for (int i = 0; i < n; i++)
       if (is_tensor(ctx, node, i)) gin[i] = tensors[k++];

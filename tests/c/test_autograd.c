@@ -251,6 +251,7 @@ static luc_status churn(luc_context *c, void *ud, luc_tensor *grad, luc_tensor *
   (void)grad, (void)replacement;
   all->calls++;
   for (int i = 0; i < CROWD / 2; i += 2) CHECK(luc_tensor_remove_hook(c, all->t, all->ids[i]));
+  CHECK_EQ(all->freed, CROWD / 4 - 1); /* this one is when it has returned */
   while (all->added < CROWD) LUC_TRY(join(c, all, count_call));
   return LUC_OK;
 }

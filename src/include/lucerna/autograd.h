@@ -65,8 +65,9 @@ luc_status luc_autograd_reaches(luc_context *ctx, luc_tensor *const *outputs, in
 typedef luc_status (*luc_grad_hook_fn)(luc_context *ctx, void *ud, luc_tensor *grad,
                                        luc_tensor **replacement);
 typedef void (*luc_ud_free_fn)(luc_context *ctx, void *ud);
-/* Runs when t's gradient is known. free (may be NULL) is called when the hook is gone. *id (may be
- * NULL) removes it. On failure nothing is kept and free is not called. */
+/* Runs when t's gradient is known. free (may be NULL) is called when the hook is gone; of one that
+ * removes itself, when it has returned. *id (may be NULL) removes it. On failure nothing is kept
+ * and free is not called. */
 luc_status luc_tensor_register_hook(luc_context *ctx, luc_tensor *t, luc_grad_hook_fn fn, void *ud,
                                     luc_ud_free_fn free, uint64_t *id);
 /* False if it is gone already. */
