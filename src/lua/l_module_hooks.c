@@ -104,11 +104,24 @@ static int set_hook(lua_State *L) {
 
 /* ---- C's hooks, called from the Lua driver ---- */
 
+/* How many values the table at index packs; -1: it is none that does, in the driver's eyes. */
+static int count_packed(lua_State *L, int index) {
+  enum { MOST = 1 << 16 };
+  if (lua_type(L, index) != LUA_TTABLE) return -1;
+  if (lua_getmetatable(L, index)) {
+    lua_pop(L, 1);
+    return -1;
+  }
+  lua_pushliteral(L, "n");
+  bool counted = lua_rawget(L, index) == LUA_TNUMBER;
+  lua_Integer n = counted ? lua_tointeger(L, -1) : -1;
+  lua_pop(L, 1);
+  return n <= MOST ? (int)n : -1;
+}
+
 /* The values of a packed table. Tensors stay in the table, which is on the stack. */
 static int read_packed(lua_State *L, int index, luc_value *v, int most) {
-  lua_getfield(L, index, "n");
-  int n = (int)lua_tointeger(L, -1);
-  lua_pop(L, 1);
+  int n = count_packed(L, index);
   if (n > most) n = most;
   for (int i = 0; i < n; i++) {
     lua_rawgeti(L, index, i + 1);
@@ -118,35 +131,69 @@ static int read_packed(lua_State *L, int index, luc_value *v, int most) {
   return n;
 }
 
-/* Pushes outputs as one value or a packed table, and drops them. */
-static int push_packed(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
+/* The outputs at 3 (one value, or a packed table), owned: as many as C sees, and of other kinds
+ * than it knows nothing. */
+static void read_outputs(lua_State *L, luc_outputs *out) {
+  out->n = read_packed(L, 3, out->v, LUC_MAX_OUTPUTS);
+  if (out->n < 0) {
+    out->n = lua_isnil(L, 3) ? 0 : 1;
+    out->v[0] = luc_l_plain_value(L, 3);
+  }
+  for (int i = 0; i < out->n; i++)
+    if (out->v[i].kind == LUC_TENSOR) luc_tensor_retain(out->v[i].as.tensor);
+}
+
+/* Is this value what the hook was given? */
+static bool is_left(const luc_value *given, const luc_value *v) {
+  return v->kind == given->kind && v->n == given->n && v->as.i == given->as.i;
+}
+
+static bool all_left(const luc_value *given, int ngiven, const luc_outputs *out) {
+  int i = 0;
+  while (i < ngiven && i < out->n && is_left(&given[i], &out->v[i])) i++;
+  return i == ngiven && i == out->n;
+}
+
+/* Pushes what a hook made of what it was given, the value or the packed table at `from`, and drops
+ * it. Where it left something as it was, Lua's own value stays, and what C did not see. */
+static int push_made(lua_State *L, luc_l_nn *nn, int from, const luc_value *given, int ngiven,
+                     luc_outputs *out) {
+  int packed = count_packed(L, from), n = out->n;
+  if (n == ngiven && n < packed) n = packed;
   luc_l_hold *hold = luc_l_newhold(L, nn->st);
   for (int i = 0; i < out->n; i++) hold->values[i] = out->v[i];
-  lua_createtable(L, out->n, 1);
-  for (int i = 0; i < out->n; i++) {
-    if (out->v[i].kind == LUC_TENSOR)
+  lua_createtable(L, n, 1);
+  for (int i = 0; i < n; i++) {
+    bool left = i >= out->n || (i < ngiven && is_left(&given[i], &out->v[i]));
+    if (left && packed >= 0)
+      lua_rawgeti(L, from, i + 1);
+    else if (left)
+      lua_pushvalue(L, from);
+    else if (out->v[i].kind == LUC_TENSOR)
       luc_l_pushtensor(L, nn->st, out->v[i].as.tensor);
     else
       luc_l_push_value(L, &out->v[i], false);
     lua_rawseti(L, -2, i + 1);
   }
-  lua_pushinteger(L, out->n);
+  lua_pushinteger(L, n);
   lua_setfield(L, -2, "n");
   luc_l_release_hold(hold);
   return 1;
 }
 
-/* The outputs at 3 (one value, or a packed table), owned. */
-static void read_outputs(lua_State *L, luc_outputs *out) {
-  if (lua_type(L, 3) == LUA_TTABLE) {
-    out->n = read_packed(L, 3, out->v, LUC_MAX_OUTPUTS);
-  } else {
-    luc_tensor *t = luc_l_totensor(L, 3);
-    out->n = t ? 1 : 0;
-    out->v[0] = luc_v_tensor(t);
-  }
-  for (int i = 0; i < out->n; i++)
-    if (out->v[i].kind == LUC_TENSOR) luc_tensor_retain(out->v[i].as.tensor);
+/* Runs a hook, which may remove itself: it is there until it has returned. */
+static luc_status run_c_hook(luc_l_nn *nn, luc_module_hook *hook, luc_module *m,
+                             const luc_value *args, int nargs, luc_outputs *out) {
+  luc_context *ctx = nn->st->ctx;
+  const bool pre = hook->kind == LUC_HOOK_PRE;
+  const int before = out->n;
+  hook->refs++;
+  luc_status status = pre ? hook->fn.pre(ctx, hook->ud, m, args, nargs, out)
+                          : hook->fn.forward(ctx, hook->ud, m, args, nargs, out);
+  luc__hook_release(ctx, hook);
+  if (pre && out->n < 0) return status;
+  luc_status counted = luc__hook_counted(ctx, m, &out->n, before);
+  return status != LUC_OK ? status : counted;
 }
 
 /* Called as a hook: (m, args) or (m, args, output). Upvalue 1 is the id. */
@@ -159,23 +206,21 @@ static int call_c_hook(lua_State *L) {
   luc_module_hook *hook = luc__hook_find(peer->m->hooks, id);
   if (!hook) hook = luc__hook_find(luc__nn_of(ctx)->hooks, id);
   if (!hook) return 0;
+  const bool pre = hook->kind == LUC_HOOK_PRE;
   luc_value args[LUC_MAX_PARAMS];
   int nargs = read_packed(L, 2, args, LUC_MAX_PARAMS);
   luc_outputs out = {.n = -1};
-  bool pre = hook->kind == LUC_HOOK_PRE;
   if (!pre) read_outputs(L, &out);
+  const luc_outputs given = out;
   lua_State *outer = luc_l_enter(nn->st, L);
-  luc_status status = pre ? hook->fn.pre(ctx, hook->ud, peer->m, args, nargs, &out)
-                          : hook->fn.forward(ctx, hook->ud, peer->m, args, nargs, &out);
+  luc_status status = run_c_hook(nn, hook, peer->m, args, nargs < 0 ? 0 : nargs, &out);
   nn->st->L = outer;
-  if (status != LUC_OK) {
-    if (out.n > 0) luc_outputs_release(ctx, &out);
-    return luc_l_raise(L, nn->st, status);
-  }
-  if (out.n < 0) return 0;
-  if (pre || out.n != 1 || out.v[0].kind != LUC_TENSOR) return push_packed(L, nn, &out);
-  luc_l_newbox(L, nn->st)->t = out.v[0].as.tensor;
-  return 1;
+  bool made = out.n >= 0 && (pre || !all_left(given.v, given.n, &out));
+  if (status == LUC_OK && made)
+    return pre ? push_made(L, nn, 2, args, nargs, &out)
+               : push_made(L, nn, 3, given.v, given.n, &out);
+  if (out.n > 0) luc_outputs_release(ctx, &out);
+  return status == LUC_OK ? 0 : luc_l_raise(L, nn->st, status);
 }
 
 /* ---- lists for the driver ---- */

@@ -93,15 +93,6 @@ static void pop(run *r) {
 
 /* ---- hooks ---- */
 
-/* *n is what a hook says it left of at most LUC_MAX_OUTPUTS values; `before` after a failure. */
-static luc_status check_count(run *r, const frame *f, int *n, int before) {
-  int given = *n;
-  if (given >= 0 && given <= LUC_MAX_OUTPUTS) return LUC_OK;
-  *n = before;
-  return luc__fail(r->ctx, LUC_ERR_VALUE, "%s: a hook may give at most %d values (got %d)",
-                   f->m->cls->name, LUC_MAX_OUTPUTS, given);
-}
-
 static luc_status run_pre_hooks(run *r, const frame *f) {
   luc_module_hook *hook;
   for (luc_hook_at at = {0}; (hook = luc__next_hook(&f->hooks, LUC_HOOK_PRE, &at)) != NULL;) {
@@ -109,7 +100,7 @@ static luc_status run_pre_hooks(run *r, const frame *f) {
     luc_outputs replacement = {.n = -1};
     LUC_TRY(hook->fn.pre(r->ctx, hook->ud, f->m, r->now.v, r->now.n, &replacement));
     if (replacement.n < 0) continue;
-    LUC_TRY(check_count(r, f, &replacement.n, 0));
+    LUC_TRY(luc__hook_counted(r->ctx, f->m, &replacement.n, 0));
     take_outputs(r, &replacement);
   }
   return LUC_OK;
@@ -178,7 +169,7 @@ static luc_status run_forward_hooks(run *r, frame *f, luc_outputs *out, bool fai
     if (failed && (hook->flags & LUC_HOOK_ALWAYS_CALL) == 0) continue;
     int before = out->n;
     luc_status status = hook->fn.forward(r->ctx, hook->ud, f->m, f->saved->v, f->saved->n, out);
-    luc_status counted = check_count(r, f, &out->n, before);
+    luc_status counted = luc__hook_counted(r->ctx, f->m, &out->n, before);
     if (status == LUC_OK) status = counted;
     if (!failed) LUC_TRY(status);
   }

@@ -201,6 +201,14 @@ bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
 
 /* ---- a call's hooks ---- */
 
+luc_status luc__hook_counted(luc_context *ctx, const luc_module *m, int *n, int before) {
+  int given = *n;
+  if (given >= 0 && given <= LUC_MAX_OUTPUTS) return LUC_OK;
+  *n = before;
+  return luc__fail(ctx, LUC_ERR_VALUE, "%s: a hook may give at most %d values (got %d)",
+                   m->cls->name, LUC_MAX_OUTPUTS, given);
+}
+
 luc_hook_lists luc__hook_lists(luc_context *ctx, const luc_module *m) {
   luc_hook_lists lists = {{luc__nn_of(ctx)->hooks, m->hooks}};
   for (int i = 0; i < 2; i++)

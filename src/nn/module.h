@@ -298,6 +298,9 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
 /* The one that has this id, or NULL. */
 luc_module_hook *luc__hook_find(const luc_hooks *hooks, uint64_t id);
 void luc__hook_release(luc_context *ctx, luc_module_hook *hook);
+/* *n is what a hook of m says it left of at most LUC_MAX_OUTPUTS values; `before` after a failure.
+ */
+luc_status luc__hook_counted(luc_context *ctx, const luc_module *m, int *n, int before);
 void luc__hooks_release(luc_context *ctx, luc_hooks *hooks);
 
 /* The lists that a call of m goes through, global ones first; they keep their references. */

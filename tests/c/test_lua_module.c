@@ -132,6 +132,110 @@ TEST_ALONE("a host calls a module written in Lua, with hooks of both") {
   close_state(L);
 }
 
+typedef struct visitor {
+  int calls, freed, seen; /* seen: outputs */
+  luc_kind kinds[LUC_MAX_OUTPUTS];
+  uint64_t id;
+  bool leaves, doubles_first;
+  int says; /* if not 0: how many outputs there are */
+} visitor;
+
+static void count_freed(luc_context *ctx, void *ud) {
+  (void)ctx;
+  ((visitor *)ud)->freed++;
+}
+
+static luc_status visit(luc_context *ctx, void *ud, luc_module *m, const luc_value *args, int nargs,
+                        luc_outputs *outputs) {
+  visitor *v = ud;
+  (void)args, (void)nargs;
+  v->calls++;
+  v->seen = outputs->n;
+  for (int i = 0; i < outputs->n; i++) v->kinds[i] = outputs->v[i].kind;
+  if (v->says) outputs->n = v->says;
+  if (v->doubles_first) {
+    luc_tensor *twice;
+    LUC_TRY(luc__binary_scalar(ctx, LUC_OP_mul, outputs->v[0].as.tensor, 2, &twice));
+    luc_tensor_release(ctx, outputs->v[0].as.tensor);
+    outputs->v[0] = luc_v_tensor(twice);
+  }
+  if (!v->leaves) return LUC_OK;
+  CHECK(luc_module_remove_hook(ctx, m, v->id));
+  CHECK_EQ(v->freed, 0);
+  return LUC_OK;
+}
+
+/* A global module m, whose forward is what it was given, with a hook of C's. */
+static luc_module *make_visited(lua_State *L, visitor *v) {
+  run(L, "Same = nn.class('Same') function Same:forward(...) return ... end "
+         "m, one, text, list = Same(), lucerna.ones(1), 'text', {1, 2}");
+  lua_getglobal(L, "m");
+  luc_module *m = luc_lua_to_module(L, -1);
+  lua_settop(L, 0);
+  CHECK_OK(
+      luc_module_register_forward_hook(luc_lua_context(L), m, visit, v, count_freed, 0, &v->id));
+  return m;
+}
+
+TEST_ALONE("what a hook of C leaves as it was stays Lua's, also what C knows nothing of") {
+  lua_State *L = open();
+  visitor v = {0};
+  make_visited(L, &v);
+  run(L, "assert(m(text) == text and m(list) == list and m(7) == 7 and m(m) == m)"
+         "assert(m() == nil)");
+  CHECK_EQ(v.calls, 5);
+  run(L, "local a, b, c, d, e, f = m(one, list, text, nil, 5, one)"
+         "assert(a == one and b == list and c == text and d == nil and e == 5 and f == one)");
+  CHECK_EQ(v.seen, LUC_MAX_OUTPUTS);
+  CHECK(v.kinds[0] == LUC_TENSOR && v.kinds[1] == LUC_NONE && v.kinds[3] == LUC_NONE);
+  run(L, "assert(m(7) == 7)");
+  CHECK(v.seen == 1 && v.kinds[0] == LUC_INT);
+  v.doubles_first = true;
+  run(L, "local a, b, c, d, e, f = m(one, list, text, nil, 5, one)"
+         "assert(a:item() == 2 and b == list and c == text and d == nil and e == 5 and f == one)"
+         "assert(select('#', m(one, list)) == 2 and m(one):item() == 2)");
+  v.doubles_first = false;
+  v.says = LUC_MAX_OUTPUTS + 1;
+  run(L, "local ok, message = pcall(m, one) assert(not ok and message:find("
+         "'a hook may give at most 4 values (got 5)', 1, true), message)");
+  run(L, "m = nil");
+  close_state(L);
+  CHECK_EQ(v.freed, 1);
+}
+
+/* Passes on what it was given, the first argument doubled. */
+static luc_status double_first(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                               int nargs, luc_outputs *replacement) {
+  (void)ud, (void)m;
+  LUC_TRY(luc__binary_scalar(ctx, LUC_OP_mul, args[0].as.tensor, 2, &replacement->v[0].as.tensor));
+  replacement->v[0].kind = LUC_TENSOR;
+  for (int i = 1; i < nargs; i++) replacement->v[i] = args[i];
+  replacement->n = nargs;
+  return LUC_OK;
+}
+
+TEST_ALONE("so do arguments that a hook of C passes on") {
+  lua_State *L = open();
+  visitor v = {0};
+  luc_module *m = make_visited(L, &v);
+  luc_context *ctx = luc_lua_context(L);
+  CHECK_OK(luc_module_register_pre_hook(ctx, m, double_first, NULL, NULL, 0, NULL));
+  run(L, "local a, b, c = m(one, list, text)"
+         "assert(a:item() == 2 and b == list and c == text and m(one):item() == 2)");
+  run(L, "m = nil");
+  close_state(L);
+}
+
+TEST_ALONE("a hook of C that removes itself keeps its data until it has returned") {
+  lua_State *L = open();
+  visitor v = {.leaves = true};
+  make_visited(L, &v);
+  run(L, "assert(m(one) == one and m(one) == one)");
+  CHECK(v.calls == 1 && v.freed == 1);
+  run(L, "m = nil");
+  close_state(L);
+}
+
 static luc_status twice(luc_context *ctx, void *ud, luc_module *m, const luc_grads *grad_input,
                         const luc_grads *grad_output, luc_grads *replacement) {
   (void)m, (void)grad_output;

@@ -138,6 +138,9 @@ void luc_outputs_release(luc_context *ctx, luc_outputs *out);
 
 /* ---- hooks ---- */
 
+/* Hooks see what Lua passes that no luc_value can hold (texts, tables) as LUC_NONE, of outputs the
+ * first LUC_MAX_OUTPUTS; where they leave something as it was, so does Lua. One may remove itself:
+ * its free is called when it has returned. */
 /* Before forward. May put new arguments in *replacement (new references, n >= 0; n is -1 before).
  */
 typedef luc_status (*luc_pre_hook_fn)(luc_context *ctx, void *ud, luc_module *m,
