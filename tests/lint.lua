@@ -207,7 +207,7 @@ local function tool(name, command)
   end
 end
 
-local C_FILES = "git ls-files '*.c' '*.h' '*.inc' '*.cu' | xargs -r "
+local C_FILES = "git ls-files '*.c' '*.h' '*.inc' '*.cc' '*.cu' | xargs -r "
 local LUA_FILES = "git ls-files '*.lua' .busted "
   .. "| grep -v '^tests/parity/data/' | xargs -r "
 own_checks()

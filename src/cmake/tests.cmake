@@ -27,6 +27,23 @@ foreach(source ${c_tests} ${fault_tests})
   set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 600
     ENVIRONMENT "LUCERNA_ROOT=${CMAKE_SOURCE_DIR}" WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
 endforeach()
+
+# A host in C++, where there is a compiler for it.
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER AND TARGET lucerna)
+  enable_language(CXX)
+  add_executable(test_cpp EXCLUDE_FROM_ALL tests/c/test_cpp.cc)
+  add_dependencies(c_tests test_cpp)
+  target_compile_features(test_cpp PRIVATE cxx_std_17)
+  target_compile_options(test_cpp PRIVATE -Wall -Wextra -pedantic -Werror)
+  target_link_libraries(test_cpp PRIVATE lucerna)
+  target_link_options(test_cpp PRIVATE $<TARGET_PROPERTY:lucerna_flags,INTERFACE_LINK_OPTIONS>)
+  set_target_properties(test_cpp PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME test_cpp COMMAND test_cpp)
+  set_tests_properties(test_cpp PROPERTIES LABELS c)
+endif()
+
 # The longest begin first, so that no processor waits for them at the end.
 foreach(name test_lua_sweep test_optim test_conv test_kernels test_math)
   if(TARGET ${name})

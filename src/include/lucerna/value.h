@@ -42,6 +42,7 @@ typedef struct luc_value {
 #define LUC_NO_ITEM INT64_MIN
 
 /* Initializers of values. */
+#ifndef __cplusplus
 #define LUC_VALUE_NONE                                                                             \
   { .kind = LUC_NONE }
 #define LUC_VALUE_BOOL(b)                                                                          \
@@ -68,8 +69,34 @@ typedef struct luc_value {
   {                                                                                                \
     .kind = LUC_INTS, .n = (count), .as = {.ints = (v) }                                           \
   }
-
-#ifdef __cplusplus
+#else /* where members of a union cannot be named before C++20 */
+#define LUC_VALUE_NONE (luc_value())
+static inline luc_value LUC_VALUE_BOOL(bool b) {
+  return luc_value{LUC_BOOLEAN, 0, {b}};
+}
+static inline luc_value LUC_VALUE_INT(int64_t v) {
+  return luc_value{LUC_INT, 0, {v}};
+}
+static inline luc_value LUC_VALUE_FLOAT(double v) {
+  luc_value value = {LUC_FLOAT, 0, {0}};
+  value.as.f = v;
+  return value;
+}
+static inline luc_value LUC_VALUE_TENSOR(luc_tensor *t) {
+  luc_value value = {LUC_TENSOR, 0, {0}};
+  value.as.tensor = t;
+  return value;
+}
+static inline luc_value LUC_VALUE_STRING(const char *s) {
+  luc_value value = {LUC_STRING, 0, {0}};
+  value.as.string = s;
+  return value;
+}
+static inline luc_value LUC_VALUE_INTS(const int64_t *v, int count) {
+  luc_value value = {LUC_INTS, count, {0}};
+  value.as.ints = v;
+  return value;
+}
 }
 #endif
 #endif
