@@ -1,6 +1,9 @@
 /* Contexts, status codes, memory and threads: what every other part of the API stands on.
  * A context owns all mutable state (allocator, random numbers, pool, last error) and is used by one
  * thread at a time; there are no process globals.
+ * A function borrows what it is given, and retains what it keeps. What it leaves in `out` or
+ * `results` is a new reference, the caller's to release; what it returns, or is said to be
+ * borrowed, lasts until the object that was asked for it changes or goes.
  * Misuse is an error: NULL, where it is not said to be fine, and dtypes, kinds, positions or counts
  * that there are not make a function that returns a status fail and leave NULL for its result; all
  * others answer 0, false or NULL. A host itself ensures what cannot be seen: that a context is one,
@@ -38,13 +41,15 @@ typedef enum luc_status {
   LUC_ERR_CALLBACK /* a callback failed; the callback's owner keeps the error itself */
 } luc_status;
 
-/* Allocates (ptr NULL), frees (new_size 0) or resizes a block; returns NULL when it cannot. */
+/* Allocates (ptr NULL), frees (new_size 0) or resizes a block; returns NULL when it cannot. Called
+ * by the thread that uses the context, and by one that gives back what was exported (dlpack.h). */
 typedef void *(*luc_alloc_fn)(void *ud, void *ptr, size_t old_size, size_t new_size);
 
 /* One piece of a parallel loop: handles indices [begin, end). */
 typedef void (*luc_range_fn)(void *arg, int64_t begin, int64_t end);
 
-/* A host's parallel loop: calls fn over all of [0, n) in pieces of `grain`, returns when done. */
+/* A host's parallel loop: calls fn over all of [0, n) in pieces of `grain`, by as many threads at
+ * once as it likes, and returns when all are done. */
 typedef void (*luc_parallel_fn)(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg);
 
 typedef struct luc_config {
@@ -67,8 +72,8 @@ typedef struct luc_memory {
 luc_status luc_context_new(const luc_config *cfg, luc_context **out);
 /* Frees the context and its caches. Objects made in it must be gone. */
 void luc_context_free(luc_context *ctx);
-/* The message of the last failure, one line (load_state_dict: several); "" if none. ctx may be
- * NULL, where there is none. */
+/* The message of the last failure, one line (load_state_dict: several), until the next one; "" if
+ * none. ctx may be NULL, where there is none. */
 const char *luc_message(const luc_context *ctx);
 /* For callbacks of the host's: makes `message` that of their failure and returns the status:
  * return luc_fail(ctx, LUC_ERR_VALUE, "no gradient"); */

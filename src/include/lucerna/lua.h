@@ -21,7 +21,8 @@ LUC_LUA_API int luaopen_lucerna_core(struct lua_State *L);
 /* Opens the module with a configuration (used the first time; cfg may be NULL), registers it as
  * loaded and leaves its table on the stack. Raises Lua errors. */
 LUC_LUA_API int luc_lua_open(struct lua_State *L, const luc_config *cfg);
-/* The context of this lua_State; NULL before the module was opened. */
+/* The context of this lua_State; NULL before the module was opened. lua_close ends it, with all
+ * that a host still holds of it. */
 LUC_LUA_API luc_context *luc_lua_context(struct lua_State *L);
 /* Pushes a tensor of that context, or nil for NULL; Lua takes a reference of its own. Raises Lua
  * errors. */
