@@ -12,6 +12,9 @@ describe("arguments", function()
     assert.same(expected, x:sum({ dim = 2, keepdim = true }):tolist())
     assert.same(expected, lucerna.sum(x, { dim = 2, keepdim = true }):tolist())
     assert.same(expected, lucerna.sum({ input = x, dim = 2, keepdim = true }):tolist())
+    local double = lucerna.float64 -- the third of softmax
+    assert.equal(double, lucerna.softmax(x, 1, double).dtype)
+    assert.equal(double, x:log_softmax(-1, double).dtype)
   end)
 
   it("may be positional and named in one table", function()
