@@ -346,6 +346,9 @@ static luc_status difference(luc_context *ctx, luc_opid op, luc_value *args, int
   luc_formula f = luc__formula(ctx);
   if (op != LUC_OP_l1) LUC_TRY(luc__need_float(ctx, "input", args[0].as.tensor));
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *loss;
+  if (weight && !luc__same_sizes(weight, a))
+    return luc__fail_shapes(ctx, "input", a, "weight", weight,
+                            "weight and input must have the same size");
   const bool complex = luc__dtype_is_complex(a->dtype) || luc__dtype_is_complex(b->dtype);
   if (complex) /* of L1 */
     loss = luc__f1(&f, LUC_OP_abs, luc__f2(&f, LUC_OP_sub, a, b));
