@@ -22,6 +22,8 @@ describe("nn.init", function()
     for _, gain in ipairs(recorded.gains) do
       assert.is_near(gain.value, init.calculate_gain(gain[1], gain[2]), 1e-15)
     end
+    assert.equal(1.0, init.calculate_gain {nonlinearity = "leaky_relu", param = 1})
+    assert.equal(1.0, init.calculate_gain("leaky_relu", {param = 1}))
   end)
 
   it("records nothing, and fills parameters that require grad", function()

@@ -92,6 +92,12 @@ describe("nn.utils.rnn", function()
     assert.same(b:tolist(), list[2]:tolist())
   end)
 
+  it("inverts a permutation, and none is none", function()
+    local inverse = rnn.invert_permutation { permutation = lucerna.tensor({ 3, 1, 2 }) }
+    assert.same({ 2, 3, 1 }, inverse:tolist())
+    assert.is_nil(rnn.invert_permutation(lucerna.none))
+  end)
+
   it("converts the data alone", function()
     local p = rnn.pack_sequence({ x(2), x(3) }, false)
     assert.equal(p, p:to(lucerna.float32))

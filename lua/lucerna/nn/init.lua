@@ -33,7 +33,8 @@ local unit_gain = {linear = true, conv1d = true, conv2d = true, conv3d = true, s
 
 --- The recommended gain for a nonlinearity: linear, convolutions and sigmoid 1, tanh 5/3, relu √2,
 -- leaky_relu √(2 / (1 + param²)) with slope 0.01 by default, selu 3/4.
-function init.calculate_gain(nonlinearity, param)
+function init.calculate_gain(...)
+  local nonlinearity, param = arguments("calculate_gain", {"nonlinearity", "param"}, ...)
   if unit_gain[nonlinearity] then return 1 end
   if nonlinearity == "tanh" then return 5 / 3 end
   if nonlinearity == "relu" then return math.sqrt(2) end

@@ -80,7 +80,8 @@ function rnn.PackedSequence(...)
 end
 
 --- invert_permutation(permutation): where each position went; nil for nil.
-function rnn.invert_permutation(permutation)
+function rnn.invert_permutation(...)
+  local permutation = arguments("invert_permutation", { "permutation" }, ...)
   if permutation == nil then return nil end
   check.tensor("invert_permutation", "permutation", permutation)
   local order = lucerna.arange(1, permutation:numel() + 1, { dtype = permutation.dtype })
