@@ -664,3 +664,22 @@ describe("skip_init", function()
     assert.equal(2, utils.skip_init(nn.class("Mine", nn.Linear), 1, 2).weight:size(1))
   end)
 end)
+
+describe("fuse_linear_bn_eval", function()
+  it("makes a bias that learns as the layer's own does", function()
+    local bn = nn.BatchNorm1d(2):eval()
+    assert.is_true(utils.fuse_linear_bn_eval(nn.Linear(3, 2):eval(), bn).bias.requires_grad)
+    local fused = utils.fuse_linear_bn_eval(nn.Linear(3, 2, false):eval(), bn)
+    assert.is_false(fused.bias.requires_grad)
+    assert.is_true(fused.weight.requires_grad)
+  end)
+
+  it("takes a norm of one channel, or of as many as there are features", function()
+    local linear = nn.Linear(3, 2):eval()
+    local one = utils.fuse_linear_bn_eval(linear, nn.BatchNorm1d(1, { eps = 3.0 }):eval())
+    parity.close(one.weight:detach(), linear.weight:detach() / 2)
+    assert.matches("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, "
+      .. "got linear.out_features=2 and bn.num_features=3",
+      message(utils.fuse_linear_bn_eval, linear, nn.BatchNorm1d(3):eval()), 1, true)
+  end)
+end)

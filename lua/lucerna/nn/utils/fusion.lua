@@ -17,9 +17,10 @@ local function fold(bias, mean, var, eps, gamma, beta)
   return factor, bias
 end
 
--- Values as they are now: a parameter is a leaf, whatever it was made from.
+-- Values as they are now: a parameter is a leaf, whatever it was made from. One that is made from
+-- nothing needs no gradient.
 local function parameter(like, value)
-  return core.Parameter(value:detach(), like.requires_grad)
+  return core.Parameter(value:detach(), like ~= nil and like.requires_grad)
 end
 
 local function fused(who, weight, bias, shape, mean, var, eps, gamma, beta)
@@ -28,7 +29,7 @@ local function fused(who, weight, bias, shape, mean, var, eps, gamma, beta)
   check.number(who, "bn_eps", eps)
   local factor, offset = fold(bias, mean, var, eps, gamma, beta)
   return parameter(weight, weight * factor:reshape(shape)),
-    parameter(bias ~= nil and bias or weight, offset)
+    parameter(bias, offset)
 end
 
 --- fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose = false):
@@ -79,6 +80,11 @@ end
 function fusion.fuse_linear_bn_eval(...)
   local linear, bn = arguments("fuse_linear_bn_eval", { "linear", "bn" }, ...)
   check_modules("fuse_linear_bn_eval", "linear", linear, bn)
+  if bn.num_features ~= 1 and bn.num_features ~= linear.out_features then
+    check.fail("fuse_linear_bn_eval: To fuse, linear.out_features == bn.num_features or "
+      .. "bn.num_features == 1, got linear.out_features=%s and bn.num_features=%s",
+      linear.out_features, bn.num_features)
+  end
   return replace(linear:clone(), fusion.fuse_linear_bn_weights(linear.weight, linear.bias,
     bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias))
 end
