@@ -120,9 +120,9 @@ function data._item_of(dataset, i)
 end
 local item_of = data._item_of
 
--- Anything with positions and a length may be one: an object with a class, or an array table.
+-- Anything with positions and a length may be one: an object of a class, an array table, a tensor.
 local function check_dataset(who, dataset)
-  if type(dataset) ~= "table" then
+  if type(dataset) ~= "table" and not (lucerna.is_tensor(dataset) and dataset:dim() > 0) then
     fail("%s: dataset must be a data set (got %s)", who, core.nn.kind_name(dataset))
   end
 end
@@ -131,7 +131,8 @@ end
 data.Subset = data.Dataset("Subset")
 local Subset = data.Subset
 
-function Subset:__init(dataset, indices)
+function Subset:__init(...)
+  local dataset, indices = arguments("Subset", {"dataset", "indices"}, ...)
   check_dataset("Subset", dataset)
   self.dataset = dataset
   self.indices = lucerna.is_tensor(indices) and indices:tolist() or indices
@@ -183,7 +184,8 @@ end
 data.ConcatDataset = data.Dataset("ConcatDataset")
 local ConcatDataset = data.ConcatDataset
 
-function ConcatDataset:__init(datasets)
+function ConcatDataset:__init(...)
+  local datasets = arguments("ConcatDataset", {"datasets"}, ...)
   check_datasets("ConcatDataset", datasets, false)
   self.datasets, self.cumulative_sizes = datasets, {}
   local sum = 0
@@ -266,9 +268,9 @@ end
 data.ChainDataset = data.IterableDataset("ChainDataset")
 local ChainDataset = data.ChainDataset
 
-function ChainDataset:__init(datasets)
-  check_datasets("ChainDataset", datasets, true)
-  self.datasets = datasets
+function ChainDataset:__init(...)
+  self.datasets = arguments("ChainDataset", {"datasets"}, ...)
+  check_datasets("ChainDataset", self.datasets, true)
 end
 
 function ChainDataset:length()

@@ -611,6 +611,28 @@ describe("several data sets", function()
     end)
     refused("StackDataset: expected at least one data set$", function() data.StackDataset() end)
   end)
+
+  it("may be tensors, row by row", function()
+    local x, y = lucerna.arange(4), lucerna.arange(8):view(4, 2)
+    local set = data.StackDataset {x = x, y = y}
+    assert.same({1, {2, 3}}, {set[2].x:item(), set[2].y:tolist()})
+    local subset = data.Subset(y, {4, 1})
+    assert.same({{6, 7}, {0, 1}}, data.DataLoader {subset, batch_size = 2}():tolist())
+    assert.same({2, 3, 0}, data.DataLoader {
+      data.ConcatDataset {data.Subset(x, {3, 4}), x}, batch_size = 3}():tolist())
+    local parts = data.random_split(x, {1, 3})
+    local second = parts[2]
+    assert.equal(6, (parts[1][1] + second[1] + second[2] + second[3]):item())
+    refused("Subset: dataset must be a data set %(got Tensor%)$",
+      function() data.Subset(lucerna.tensor(1), {1}) end)
+  end)
+
+  it("go by name", function()
+    assert.equal(2, #data.Subset {dataset = {5, 6, 7}, indices = {1, 3}})
+    assert.equal(5, data.ConcatDataset {datasets = {{5}, {6}}}[1])
+    refused("Subset: unknown argument 'indexes' %(did you mean 'indices'%?%)$",
+      function() data.Subset {dataset = {5}, indexes = {1}} end)
+  end)
 end)
 
 describe("a data set with its own order", function()
