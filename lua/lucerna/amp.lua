@@ -166,8 +166,9 @@ local function adapt(self, infinite)
 end
 
 --- scaler:update([new_scale]): after the steps of an iteration; adapts the factor, or sets it.
-function GradScaler:update(new_scale)
+function GradScaler:update(...)
   check_self("update", self)
+  local new_scale = arguments("update", {"new_scale"}, ...)
   if not self._enabled then return end
   need_scale("update", self)
   if new_scale ~= nil then

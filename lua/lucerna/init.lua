@@ -185,12 +185,13 @@ local FLOATS = {
 }
 
 local INFO = {} -- by dtype
+local DTYPE = { "dtype" } -- what finfo and iinfo take
 local PARTS = { complex64 = "float32", complex128 = "float64" }
 
 --- finfo(dtype): bits, eps, max, min, tiny, smallest_normal, resolution of a floating point dtype;
 -- of a complex one, those of its parts.
-function lucerna.finfo(dtype)
-  dtype = dtype or core.get_default_dtype()
+function lucerna.finfo(...)
+  local dtype = core._arguments("finfo", DTYPE, ...) or core.get_default_dtype()
   if INFO[dtype] then return INFO[dtype] end
   local name = tostring(dtype)
   name = PARTS[name] or name
@@ -212,7 +213,8 @@ local INTEGERS = {
 local INTEGER_INFO = {} -- by dtype
 
 --- iinfo(dtype): bits, min and max of an integer dtype.
-function lucerna.iinfo(dtype)
+function lucerna.iinfo(...)
+  local dtype = core._arguments("iinfo", DTYPE, ...)
   if INTEGER_INFO[dtype] then return INTEGER_INFO[dtype] end
   local name = tostring(dtype)
   local known = INTEGERS[name]

@@ -17,6 +17,34 @@ describe("arguments", function()
     assert.equal(double, x:log_softmax(-1, double).dtype)
   end)
 
+  it("go by name to steps, updates and densities as well", function()
+    local optim, D = lucerna.optim, lucerna.distributions
+    local p = lucerna.nn.Parameter(lucerna.ones(1))
+    local function loss() return 3 end
+    for _, name in ipairs { "SGD", "Adafactor", "LBFGS" } do
+      p.grad = lucerna.zeros(1)
+      assert.equal(3, optim[name]({ p }):step({ closure = loss }))
+    end
+    local o = optim.SGD({ p }, 1.0)
+    optim.lr_scheduler.StepLR(o, 1):step({ epoch = 2 })
+    assert.near(0.01, o.param_groups[1].lr, 1e-9)
+    optim.lr_scheduler.CosineAnnealingWarmRestarts(o, 4):step({ epoch = 0 })
+    local plateau = optim.lr_scheduler.ReduceLROnPlateau(o)
+    plateau:step({ metrics = 5.0 })
+    assert.equal(5.0, plateau.best)
+    local scaler = lucerna.amp.GradScaler("cpu")
+    scaler:scale(p)
+    scaler:update({ new_scale = 8.0 })
+    assert.equal(8.0, scaler:get_scale())
+    assert.equal(32, lucerna.finfo({ dtype = lucerna.float32 }).bits)
+    assert.equal(127, lucerna.iinfo({ dtype = lucerna.int8 }).max)
+    local normal = D.Normal(0.0, 1.0)
+    assert.equal(0.5, normal:cdf({ value = lucerna.tensor(0.0) }):item())
+    assert.equal(0.0, D.kl_divergence({ p = normal, q = normal }):item())
+    parity.refused("step: unknown argument 'closer' (did you mean 'closure'?)", o.step, o,
+      { closer = loss })
+  end)
+
   it("may be positional and named in one table", function()
     assert.same({ { 0, 0 } }, lucerna.zeros({ 1, 2, dtype = lucerna.int64 }):tolist())
     assert.same(x:sum(2, true):tolist(), x:sum({ 2, keepdim = true }):tolist())

@@ -172,7 +172,8 @@ end
 -- log_prob, cdf and icdf check the value, then call _log_prob, _cdf, _icdf of the class.
 for _, who in ipairs {"log_prob", "cdf", "icdf"} do
   local hook = "_" .. who
-  Distribution[who] = function(self, value)
+  Distribution[who] = function(self, ...)
+    local value = arguments(who, {"value"}, ...)
     local run = self[hook]
     if not run then fail("%s: %s does not implement %s", who, self.__name, who) end
     if who ~= "icdf" then

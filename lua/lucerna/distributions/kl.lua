@@ -2,6 +2,7 @@
 -- the nearest of their parents.
 
 local lucerna = require "lucerna"
+local arguments = require "lucerna.arguments"
 local classes = require "lucerna.classes"
 local base = require "lucerna.distributions.base"
 local tools = require "lucerna.distributions.tools"
@@ -48,7 +49,8 @@ local function refuse(p, q)
 end
 
 --- kl_divergence(p, q): the divergence of q from p, of the shape batch_shape.
-function kl.kl_divergence(p, q)
+function kl.kl_divergence(...)
+  local p, q = arguments("kl_divergence", {"p", "q"}, ...)
   for name, d in pairs {p = p or false, q = q or false} do
     local class = type(d) == "table" and getmetatable(d)
     if not (class and is_class(class)) then

@@ -32,8 +32,8 @@ function Fused:_add(list, options) return core._optimizer_add_group(self._core, 
 
 function Fused:_check_options(options) core._optimizer_check_options(self._core, options) end
 
-function Fused:step(closure)
-  local loss = Optimizer._evaluate(closure)
+function Fused:step(...)
+  local loss = Optimizer._evaluate(...)
   core._optimizer_step(self._core, self.param_groups)
   return loss
 end

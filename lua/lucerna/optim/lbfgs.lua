@@ -222,6 +222,8 @@ end
 
 --- step(closure): closure drops the gradients, computes the loss and its gradients, and returns it.
 -- Where it raises, parameters and state stay as they were.
-function LBFGS:step(closure) return lucerna.no_grad(step, self, closure) end
+function LBFGS:step(...)
+  return lucerna.no_grad(step, self, (optimizer.arguments("step", {"closure"}, ...)))
+end
 
 return LBFGS

@@ -314,7 +314,8 @@ function WarmRestarts:_go_to(epoch)
   end
 end
 
-function WarmRestarts:step(epoch)
+function WarmRestarts:step(...)
+  local epoch = arguments("step", {"epoch"}, ...)
   local _ <close> = unless_done(self, "last_epoch", "T_cur", "T_i")
   if epoch == nil and self.last_epoch < 0 then epoch = 0 end
   if epoch then
@@ -416,7 +417,8 @@ function Plateau:_reduce_lr()
 end
 
 --- Looks at a metric: a number or a tensor of one element.
-function Plateau:step(metrics, epoch)
+function Plateau:step(...)
+  local metrics, epoch = arguments("step", {"metrics", "epoch"}, ...)
   local value = metrics
   if type(value) ~= "number" then
     value = lucerna.is_tensor(metrics) and metrics:item() or metrics

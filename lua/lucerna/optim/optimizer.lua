@@ -304,8 +304,11 @@ end
 -- computes the loss, calls backward and returns the loss, which step returns then.
 function Optimizer:step() fail("%s.step is not defined", self.__name) end
 
--- The closure's loss, made with gradients on.
-function Optimizer._evaluate(closure)
+local CLOSURE = {"closure"} -- what step takes
+
+-- The loss of a step's closure, made with gradients on.
+function Optimizer._evaluate(...)
+  local closure = arguments("step", CLOSURE, ...)
   if closure == nil then return nil end
   return lucerna.enable_grad(check.callable("step", "closure", closure))
 end
@@ -335,8 +338,8 @@ end
 -- The method step(closure) of optimizers that make a parameter's new value and state with tensors:
 -- update(group, p, state) returns both.
 function Optimizer._step_by(update)
-  return function(self, closure)
-    local loss = Optimizer._evaluate(closure)
+  return function(self, ...)
+    local loss = Optimizer._evaluate(...)
     lucerna.no_grad(update_all, self, update)
     return loss
   end

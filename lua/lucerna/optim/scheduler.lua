@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local optim = require "lucerna.optim"
 local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 local classes = require "lucerna.classes"
 
 local scheduler = {}
@@ -164,10 +165,13 @@ local function go_to(self, epoch)
   scheduler.write(self, closed and closed(self) or self:get_lr())
 end
 
+local EPOCH = {"epoch"} -- what step takes
+
 --- Advances one epoch and sets the groups' learning rates. step(epoch) goes to an epoch, by the
 -- closed form where there is one.
-function LRScheduler:step(epoch)
+function LRScheduler:step(...)
   check_self(self, "LRScheduler", "step", "optimizer")
+  local epoch = arguments("step", EPOCH, ...)
   if epoch ~= nil then scheduler.check_number(self.__name, "epoch", epoch) end
   local _ <close> = scheduler.unless_done(self, "last_epoch", "_step_count")
   self._step_count = self._step_count + 1
