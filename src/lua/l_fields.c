@@ -34,6 +34,19 @@ static int get_device(lua_State *L, luc_l_state *st, luc_tensor *t) {
   return 1;
 }
 
+/* What is_cpu, is_cuda and their kin say: every tensor is dense, on the CPU. */
+static int get_true(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st, (void)t;
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+static int get_false(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st, (void)t;
+  lua_pushboolean(L, false);
+  return 1;
+}
+
 static int get_ndim(lua_State *L, luc_l_state *st, luc_tensor *t) {
   if (luc_tensor_is_uninitialized(t))
     return luc_l_raise(L, st, luc__fail_shapeless(st->ctx, "ndim"));
@@ -202,6 +215,11 @@ static const field fields[] = {
     {"shape", get_shape, NULL},
     {"dtype", get_dtype, NULL},
     {"device", get_device, NULL},
+    {"is_cpu", get_true, NULL},
+    {"is_cuda", get_false, NULL},
+    {"is_meta", get_false, NULL},
+    {"is_sparse", get_false, NULL},
+    {"is_quantized", get_false, NULL},
     {"ndim", get_ndim, NULL},
     {"itemsize", get_itemsize, NULL},
     {"nbytes", get_nbytes, NULL},

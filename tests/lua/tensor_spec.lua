@@ -97,6 +97,10 @@ describe("a tensor", function()
     assert.is_nil(x.grad_fn)
     assert.is_true(x.is_leaf)
     assert.equal(4, x.itemsize)
+    assert.is_true(x.is_cpu)
+    for _, name in ipairs { "is_cuda", "is_meta", "is_sparse", "is_quantized" } do
+      assert.is_false(x[name])
+    end
     assert.equal(24, x.nbytes)
     assert.is_nil(x.no_such_field)
   end)
