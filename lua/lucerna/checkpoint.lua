@@ -64,9 +64,10 @@ function checkpoint.save(object, f, ...)
   end)
 end
 
--- Tensors are on the CPU in this build, wherever they were saved from.
+-- Tensors are on the CPU in this build, wherever they were saved from. PyTorch asks a function for
+-- each storage; storages are no values of Lua, and there is but one answer.
 local function check_location(location)
-  if location == nil then return end
+  if location == nil or type(location) == "function" then return end
   if type(location) == "table" and getmetatable(location) == nil then
     for _, to in pairs(location) do check_location(to) end
     return
