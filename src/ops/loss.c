@@ -356,6 +356,7 @@ static luc_status difference(luc_context *ctx, luc_opid op, luc_value *args, int
     loss = luc__f_call(&f, op,
                        LUC_ARGS(args[0], args[1], luc_v_int(weight ? LUC_REDUCE_NONE : reduction),
                                 luc_v_float(p)));
+  if (op == LUC_OP_huber) loss = luc__f_to(&f, loss, a->dtype); /* as PyTorch does */
   if (complex && !weight) loss = luc__loss_reduced(&f, loss, reduction);
   if (weight) {
     loss = luc__f2(&f, LUC_OP_mul, loss, weight);

@@ -202,6 +202,18 @@ describe("losses:", function()
     near(lucerna.tensor {0.03125, 1.375}, F.huber_loss(d, zero, "none", 0.5))
   end)
 
+  it("Huber's has the input's dtype, the others the common one", function()
+    local x = lucerna.tensor({0.5, 3.0}, {requires_grad = true})
+    local y = lucerna.zeros(2, {dtype = lucerna.float64})
+    for _, reduction in ipairs {"none", "mean", "sum"} do
+      assert.equal(lucerna.float32, F.huber_loss(x, y, {reduction = reduction}).dtype)
+      assert.equal(lucerna.float64, F.huber_loss(y, x, {reduction = reduction}).dtype)
+      assert.equal(lucerna.float64, F.smooth_l1_loss(x, y, {reduction = reduction}).dtype)
+    end
+    F.huber_loss(x, y):backward()
+    near(lucerna.tensor {0.25, 0.5}, x.grad)
+  end)
+
   it("CTC adds up the alignments of targets of any length", function()
     for _, length in ipairs {0, 1, 3, 4, 8, 17} do
       local lp = lucerna.randn(2 * length + 2, 1, 4, {dtype = lucerna.float64}):log_softmax(3)
