@@ -53,6 +53,7 @@ luc_status luc__run_soft_margin_loss(luc_context *ctx, luc_value *args, luc_valu
   luc_formula f = luc__formula(ctx);
   luc_tensor *z = luc__f1(&f, LUC_OP_neg, luc__f2(&f, LUC_OP_mul, x, args[1].as.tensor));
   luc_tensor *loss = luc__f1(&f, LUC_OP_log1p, luc__f1(&f, LUC_OP_exp, z));
+  loss = luc__f_to(&f, loss, x->dtype);
   return luc__loss_result(&f, loss, &args[2], out);
 }
 
@@ -66,6 +67,7 @@ luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *arg
   LUC_TRY(luc__need_float(ctx, "input", x));
   if (x->ndim == 0) return luc__fail_shapes(ctx, "input", x, NULL, NULL, "input must be [..., C]");
   luc_formula f = luc__formula(ctx);
+  if (!luc__dtype_has_gradient(target->dtype)) target = luc__f_to(&f, target, x->dtype);
   luc_tensor *yes = luc__f1(&f, LUC_OP_logsigmoid, x);
   luc_tensor *no = luc__f1(&f, LUC_OP_logsigmoid, luc__f1(&f, LUC_OP_neg, x));
   luc_tensor *rest = luc__fs(&f, LUC_OP_rsub, target, 1);

@@ -479,7 +479,7 @@ luc_status luc__run_rms_norm(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = luc__f_own(&f, out[0].as.tensor);
   out[0] = luc_v_none();
-  return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, y, weight), out);
+  return luc__f_result(&f, luc__f_to(&f, luc__f2(&f, LUC_OP_mul, y, weight), x->dtype), out);
 }
 
 /* ---- group_norm: rows are groups of channels ---- */
