@@ -63,6 +63,12 @@ luc_status luc__fractional_build(luc_context *ctx, luc_module *m) {
   return register_tensors(ctx, m); /* the samples become a buffer */
 }
 
+luc_status luc__lp_build(luc_context *ctx, luc_module *m) {
+  LUC_CHECK(ctx, luc_as_double(&m->config[0]) != 0, LUC_ERR_VALUE,
+            "%s: norm_type must be a non-zero value, but got 0", m->cls->name);
+  return LUC_OK;
+}
+
 luc_status luc__dropout_build(luc_context *ctx, luc_module *m) {
   double p = luc_as_double(&m->config[0]);
   LUC_CHECK(ctx, p >= 0 && p <= 1, LUC_ERR_VALUE,

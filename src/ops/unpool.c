@@ -88,6 +88,7 @@ static luc_status pool_lp(luc_context *ctx, luc_opid avg, int spatial, luc_value
                           luc_value *out) {
   int64_t kernel[3];
   double p = luc_as_double(&args[1]);
+  LUC_CHECK(ctx, p != 0, LUC_ERR_VALUE, "norm_type must be a non-zero value, but got 0");
   LUC_TRY(luc__take_ints(ctx, "kernel_size", &args[2], spatial, kernel));
   LUC_TRY(luc__check_least(ctx, "kernel_size", spatial, kernel, 1));
   int64_t cells = luc__product_of(spatial, kernel);

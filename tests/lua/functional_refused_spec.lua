@@ -110,6 +110,8 @@ local function refusals()
     {"max_unpool1d: index 9 is out of range [1, 4]", F.max_unpool1d, z(1, 2),
       lucerna.tensor {{1, 9}}, 2},
     {"lp_pool2d: kernel_size must be at least 1", nn.LPPool2d(2, 0), z(1, 2, 2)},
+    {"lp_pool1d: norm_type must be a non-zero value, but got 0", F.lp_pool1d, z(1, 2), 0.0, 2},
+    {"LPPool3d: norm_type must be a non-zero value, but got 0", nn.LPPool3d, 0, 2},
     {"fractional_max_pool2d: _random_samples must be [N, C, 2]", F.fractional_max_pool2d,
       z(1, 4, 4), 2, 2, {_random_samples = z(1, 2, 2)}},
     {"embedding_bag: max mode does not support sparse weights",
