@@ -123,6 +123,8 @@ static luc_status check_spec(luc_context *ctx, const luc_module *m, const spec *
             "%s: dropout should be a number in range [0, 1] representing the probability of an "
             "element being zeroed (got %g)",
             who, s->dropout);
+  LUC_CHECK(ctx, s->input > 0, LUC_ERR_VALUE, "%s: input_size must be greater than zero (got %lld)",
+            who, (long long)s->input);
   LUC_CHECK(ctx, s->hidden > 0, LUC_ERR_VALUE,
             "%s: hidden_size must be greater than zero (got %lld)", who, (long long)s->hidden);
   LUC_CHECK(ctx, s->layers > 0, LUC_ERR_VALUE,
@@ -133,8 +135,6 @@ static luc_status check_spec(luc_context *ctx, const luc_module *m, const spec *
   LUC_CHECK(ctx, s->proj < s->hidden, LUC_ERR_VALUE,
             "%s: proj_size has to be smaller than hidden_size (got %lld and %lld)", who,
             (long long)s->proj, (long long)s->hidden);
-  LUC_CHECK(ctx, s->input >= 0, LUC_ERR_VALUE, "%s: input_size must not be negative (got %lld)",
-            who, (long long)s->input);
   return LUC_OK;
 }
 
@@ -302,10 +302,11 @@ static luc_status check_state(luc_context *ctx, const call *c, const luc_tensor 
   int64_t want[3] = {s->layers * directions(s), c->batch, which == 0 ? output_size(s) : s->hidden};
   int64_t have[3] = {t->sizes[0], c->unbatched ? 1 : t->sizes[1], t->sizes[t->ndim - 1]};
   if (memcmp(want, have, sizeof want) == 0) return LUC_OK;
-  char name[32] = "hidden", expected[LUC_SHAPE_TEXT], given[LUC_SHAPE_TEXT];
+  char name[32] = "hidden", given[LUC_SHAPE_TEXT];
   if (s->kind == LUC_CELL_LSTM) snprintf(name, sizeof name, "hidden[%d]", which);
-  return luc__fail(ctx, LUC_ERR_SHAPE, "%s: Expected %s size %s, got %s", who, name,
-                   luc__shape_text(expected, 3, want), luc__shape_text(given, 3, have));
+  return luc__fail(ctx, LUC_ERR_SHAPE, "%s: Expected %s size (%lld, %lld, %lld), got %s", who, name,
+                   (long long)want[0], (long long)want[1], (long long)want[2],
+                   luc__shape_text(given, 3, have));
 }
 
 /* ---- calls of whole layers ---- */

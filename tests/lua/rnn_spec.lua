@@ -288,9 +288,9 @@ describe("recurrent layers", function()
       {"LSTM: input.size(-1) must be equal to input_size. Expected 4, got 3", m,
         lucerna.ones(1, 1, 3)},
       {"LSTM: input must have the type float32, got type float64", m, x:double()},
-      {"LSTM: Expected hidden[0] size [1, 2, 5], got [1, 3, 5]", m, x,
+      {"LSTM: Expected hidden[0] size (1, 2, 5), got [1, 3, 5]", m, x,
         {lucerna.ones(1, 3, 5), lucerna.ones(1, 2, 5)}},
-      {"LSTM: Expected hidden[1] size [1, 2, 5], got [2, 2, 5]", m, x,
+      {"LSTM: Expected hidden[1] size (1, 2, 5), got [2, 2, 5]", m, x,
         {lucerna.ones(1, 2, 5), lucerna.ones(2, 2, 5)}},
       {"For batched 3-D input, hx and cx should also be 3-D but got 2-D tensor", m, x,
         {lucerna.ones(1, 5), lucerna.ones(1, 5)}},
@@ -310,6 +310,7 @@ describe("recurrent layers", function()
       assert.matches(case[1], message_of(case[2], table.unpack(case, 3)), 1, true)
     end
     local made = {
+      {"input_size must be greater than zero (got 0)", {0, 4}},
       {"hidden_size must be greater than zero", {4, 0}},
       {"num_layers must be greater than zero", {4, 4, {num_layers = 0}}},
       {"dropout should be a number in range [0, 1]", {4, 4, {dropout = 2}}},
