@@ -467,6 +467,14 @@ describe("embeddings:", function()
     assert.same({{2.0, 2.0}}, bag(lucerna.tensor {{1, 3}}):tolist())
   end)
 
+  it("from_pretrained, as a method of a class, makes one of that class", function()
+    local m = nn.class("Words", nn.Embedding):from_pretrained(lucerna.ones(3, 2), {padding_idx = 1})
+    assert.equal("Words(3, 2, padding_idx=1)", tostring(m))
+    assert.is_false(m.weight.requires_grad)
+    assert.equal("EmbeddingBag(3, 2, mode='sum')",
+      tostring(nn.EmbeddingBag:from_pretrained(lucerna.ones(3, 2), {mode = "sum"})))
+  end)
+
   it("include_last_offset says where the last bag ends", function()
     local w, ids = lucerna.arange(10.0):reshape(10, 1), lucerna.tensor {2, 3, 4, 5, 6, 7}
     local options = {offsets = lucerna.tensor {1, 3, 5}, include_last_offset = true}
