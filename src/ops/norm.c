@@ -232,6 +232,13 @@ static luc_status check_dtypes(luc_context *ctx, const luc_tensor *input, const 
   return LUC_OK;
 }
 
+/* Statistics of one value say nothing. */
+static luc_status fail_single(luc_context *ctx, const char *what, const luc_tensor *input) {
+  char shape[LUC_SHAPE_TEXT];
+  return luc__fail(ctx, LUC_ERR_SHAPE, "Expected more than 1 %s when training, got input size %s",
+                   what, luc__tensor_shape_text(shape, input));
+}
+
 /* No values, so no statistics: running ones stay, the parameters' gradients are zero. */
 static luc_status norm_of_nothing(luc_context *ctx, luc_tensor *input, const luc_value *affine,
                                   luc_value *out) {
@@ -269,9 +276,7 @@ luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out
                      "running_mean and running_var are needed when training is false");
   int64_t channels = input->sizes[1];
   if (training && input->numel == 0) return norm_of_nothing(ctx, input, &args[3], out);
-  if (training && input->numel == channels)
-    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
-                            "Expected more than 1 value per channel when training");
+  if (training && input->numel == channels) return fail_single(ctx, "value per channel", input);
   return normalized(
       ctx, LUC_OP_native_batch_norm,
       LUC_ARGS(args[0], args[3], args[4], args[1], args[2], args[5], args[6], args[7]), out);
@@ -326,8 +331,7 @@ luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *
   LUC_TRY(check_channels(ctx, input, &args[1]));
   LUC_TRY(check_dtypes(ctx, input, &args[3], 2));
   if (args[5].as.i && luc__product(input->ndim - 2, input->sizes + 2) == 1)
-    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
-                            "Expected more than 1 spatial element when training");
+    return fail_single(ctx, "spatial element", input);
   if (input->numel == 0) return instances_of_nothing(ctx, args, out);
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS], n = input->sizes[0];
@@ -560,8 +564,7 @@ luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out
   LUC_TRY(check_channel(ctx, input, "bias", bias));
   LUC_TRY(check_dtypes(ctx, input, &args[2], 2));
   if (input->numel == groups && input->sizes[0] == 1 && groups > 0)
-    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
-                            "Expected more than 1 value per channel when training");
+    return fail_single(ctx, "value per channel", input);
   return normalized(ctx, LUC_OP_native_group_norm,
                     LUC_ARGS(args[0], args[1], args[2], args[3], args[4]), out);
 }

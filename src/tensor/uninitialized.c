@@ -52,7 +52,7 @@ luc_status luc__fail_shapeless(luc_context *ctx, const char *who) {
   return luc__fail(ctx, LUC_ERR_STATE,
                    "%s: Can't access the shape of an uninitialized parameter or buffer. This error "
                    "usually happens in `load_state_dict` when trying to load an uninitialized "
-                   "parameter into an initialized module. Call `forward` to initialize the "
+                   "parameter into an initialized one. Call `forward` to initialize the "
                    "parameters before accessing their attributes.",
                    who);
 }

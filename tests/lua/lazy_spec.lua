@@ -115,7 +115,8 @@ describe("a lazy layer", function()
   it("says that nothing can be done with it yet", function()
     local layer = nn.LazyLinear(2)
     refused("Can't access the shape of an uninitialized parameter or buffer. This error usually "
-      .. "happens in `load_state_dict`", function() return layer.weight.shape end)
+      .. "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+      .. "initialized one.", function() return layer.weight.shape end)
     refused("Attempted to use an uninitialized parameter in numel.", layer.weight.numel,
       layer.weight)
     refused("Attempted to use an uninitialized parameter in mul.", function()

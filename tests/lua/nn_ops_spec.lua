@@ -286,7 +286,7 @@ describe("a wrong call says what is wrong:", function()
       .. "[0, 0]", function() F.max_pool2d(image(), 5) end},
     {"batch_norm: input has 3 channels, weight has 2 values (input [1, 3, 4, 4], weight [2])",
      function() F.batch_norm(image(), nil, nil, z(2), nil, true) end},
-    {"batch_norm: Expected more than 1 value per channel when training (input [1, 3])",
+    {"batch_norm: Expected more than 1 value per channel when training, got input size [1, 3]",
      function() F.batch_norm(z(1, 3), nil, nil, {training = true}) end},
     {"batch_norm: running_mean and running_var are needed when training is false",
      function() F.batch_norm(image(), nil, nil) end},
