@@ -133,7 +133,7 @@ static luc_status check_border(luc_context *ctx, const luc_tensor *input, int mo
             "(%lld, %lld) at dimension %d of input %s",
             mode == LUC_PAD_REFLECT ? "less than" : "at most", (long long)before, (long long)after,
             d + 1, luc__tensor_shape_text(shape, input));
-  LUC_CHECK(ctx, n + before + after > 0, LUC_ERR_SHAPE,
+  LUC_CHECK(ctx, n + before + after >= (mode != LUC_PAD_CIRCULAR), LUC_ERR_SHAPE,
             "pad: padding (%lld, %lld) leaves nothing of dim %d, which has size %lld",
             (long long)before, (long long)after, d + 1, (long long)n);
   return LUC_OK;
