@@ -64,12 +64,27 @@ static bool is_keywords(lua_State *L, int index) {
   return named;
 }
 
+/* An empty table for the parameter names.options, or a later one, which takes no tables: options
+ * that are none. */
+static bool is_no_options(lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TTABLE) return false;
+  bool none = !lua_getmetatable(L, index);
+  if (none) {
+    lua_pushnil(L);
+    none = !lua_next(L, index) && lua_getfield(L, NAMES, "options") == LUA_TNUMBER &&
+           index - NAMES >= lua_tointeger(L, -1);
+  }
+  lua_settop(L, index);
+  return none;
+}
+
 /* core._arguments(who, names, ...) -> the values in the order of names, as many as were given or
  * more; nil in the place of lucerna.none, which is the upvalue. */
 static int arguments(lua_State *L) {
   luaL_checkstring(L, WHO);
   luaL_checktype(L, NAMES, LUA_TTABLE);
   int n = lua_gettop(L) - NAMES, most = (int)lua_rawlen(L, NAMES);
+  if (n > 0 && is_no_options(L, NAMES + n)) lua_settop(L, NAMES + --n);
   bool named = n > 0 && is_keywords(L, NAMES + n);
   if (n - named > most)
     return luc_l_error(L, "%s: takes at most %d arguments (got %d)", lua_tostring(L, WHO), most,

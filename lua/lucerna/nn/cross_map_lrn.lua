@@ -15,7 +15,7 @@ local CrossMap = nn.class("CrossMapLRN2d")
 -- The gradient is the one of this formula, where PyTorch's belongs to other sums.
 function CrossMap:__init(...)
   local who = "CrossMapLRN2d"
-  local size, alpha, beta, k = arguments(who, { "size", "alpha", "beta", "k" }, ...)
+  local size, alpha, beta, k = arguments(who, { "size", "alpha", "beta", "k", options = 2 }, ...)
   self.size = check.number(who, "size", size)
   if size < 1 then core._fail("%s: size must be at least 1 (got %s)", who, size) end
   self.alpha = check.option(who, "alpha", alpha, "number") or 0.0001

@@ -15,6 +15,7 @@ local numbers = {a = true, b = true, mean = true, std = true, gain = true}
 -- Defines init[name](tensor, …): names are its parameters after the tensor; fill works unrecorded.
 local function define(name, names, fill)
   local all = {"tensor", table.unpack(names)}
+  all.options = 2
   local function run(t, ...)
     check.tensor(name, "tensor", t)
     for k, parameter in ipairs(names) do

@@ -22,7 +22,7 @@ loss.TripletMarginWithDistanceLoss = Triplet
 function Triplet:__init(...)
   local who = "TripletMarginWithDistanceLoss"
   local distance, margin, swap, reduction =
-    arguments(who, { "distance_function", "margin", "swap", "reduction" }, ...)
+    arguments(who, { "distance_function", "margin", "swap", "reduction", options = 1 }, ...)
   self.margin, self.swap, self.reduction = margin or 1.0, swap or false, reduction or "mean"
   check.reduction(who, self.reduction)
   if self.margin <= 0 then
@@ -42,7 +42,7 @@ end
 local OPTIONS = { allow_retain_graph = "boolean", batch_chunk_size = "number",
   chunking_method = "string", acc_policy = "string", acc_dtype = "userdata" }
 local ORDER = { "allow_retain_graph", "batch_chunk_size", "chunking_method", "acc_policy",
-  "acc_dtype" }
+  "acc_dtype", options = 1 }
 
 --- LinearCrossEntropyOptions{allow_retain_graph = false, batch_chunk_size =, chunking_method =
 -- "auto", acc_policy = "auto", acc_dtype =}: how the loss may be computed; a table.
@@ -145,7 +145,7 @@ end
 function Adaptive:__init(...)
   local features, classes, cutoffs, div, bias, device, dtype = arguments(
     "AdaptiveLogSoftmaxWithLoss", { "in_features", "n_classes", "cutoffs", "div_value", "head_bias",
-      "device", "dtype" }, ...)
+      "device", "dtype", options = 4 }, ...)
   check.integer("AdaptiveLogSoftmaxWithLoss", "in_features", features)
   check_cutoffs(cutoffs, check.integer("AdaptiveLogSoftmaxWithLoss", "n_classes", classes))
   self.in_features, self.n_classes, self.div_value = features, classes, div or 4.0

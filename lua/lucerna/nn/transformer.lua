@@ -17,6 +17,7 @@ local transformer = {}
 
 -- The arguments of a forward, of which the first ones are tensors.
 local function read(who, names, tensors, ...)
+  names.options = tensors + 1
   local values = table.pack(arguments(who, names, ...))
   for i = 1, tensors do check.tensor(who, names[i], values[i]) end
   return table.unpack(values, 1, #names)
@@ -88,7 +89,7 @@ local function feed_forward(last)
 end
 
 local LAYER = { "d_model", "nhead", "dim_feedforward", "dropout", "activation", "layer_norm_eps",
-  "batch_first", "norm_first", "bias", "device", "dtype" }
+  "batch_first", "norm_first", "bias", "device", "dtype", options = 3 }
 
 -- Fills a layer with `attentions` (names) and one norm and dropout more than those.
 local function build_layer(self, who, attentions, ...)
@@ -194,7 +195,7 @@ transformer.TransformerEncoder = Encoder
 function Encoder:__init(...)
   local who = "TransformerEncoder"
   local layer, count, norm, nested, mask_check = arguments(who, { "encoder_layer", "num_layers",
-    "norm", "enable_nested_tensor", "mask_check" }, ...)
+    "norm", "enable_nested_tensor", "mask_check", options = 3 }, ...)
   check.module(who, "encoder_layer", layer)
   self.layers = clones(who, layer, count)
   self.num_layers, self.norm = count, norm
@@ -259,7 +260,8 @@ transformer.TransformerDecoder = Decoder
 -- tgt_is_causal left out: the mask is looked at.
 function Decoder:__init(...)
   local who = "TransformerDecoder"
-  local layer, count, norm = arguments(who, { "decoder_layer", "num_layers", "norm" }, ...)
+  local layer, count, norm = arguments(who, { "decoder_layer", "num_layers", "norm",
+    options = 3 }, ...)
   check.module(who, "decoder_layer", layer)
   self.layers = clones(who, layer, count)
   self.num_layers, self.norm = count, norm
@@ -291,7 +293,7 @@ function Transformer:__init(...)
     batch_first, norm_first, bias, device, dtype = arguments("Transformer", { "d_model", "nhead",
       "num_encoder_layers", "num_decoder_layers", "dim_feedforward", "dropout", "activation",
       "custom_encoder", "custom_decoder", "layer_norm_eps", "batch_first", "norm_first", "bias",
-      "device", "dtype" }, ...)
+      "device", "dtype", options = 1 }, ...)
   d_model, nhead, eps, bias = d_model or 512, nhead or 8, eps or 1e-5, either(bias, true)
   local options = { dim_feedforward = width, dropout = dropout, activation = activation,
     layer_norm_eps = eps, batch_first = batch_first, norm_first = norm_first, bias = bias,
@@ -335,7 +337,7 @@ function Transformer.generate_square_subsequent_mask(...)
   if nn.isinstance(first, Transformer) then -- called with a colon
     return Transformer.generate_square_subsequent_mask(select(2, ...))
   end
-  local size, device, dtype = arguments(who, { "sz", "device", "dtype" }, ...)
+  local size, device, dtype = arguments(who, { "sz", "device", "dtype", options = 2 }, ...)
   if math.type(size) ~= "integer" or size < 0 then
     fail("%s: sz must be an integer of at least 0 (got %s)", who, size)
   end

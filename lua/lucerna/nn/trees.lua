@@ -163,7 +163,7 @@ end
 --- train(mode=true): sets the mode of this module and all below it.
 function Module:train(...)
   check_self(self, "train")
-  local mode = arguments("train", { "mode" }, ...)
+  local mode = arguments("train", { "mode", options = 1 }, ...)
   if mode == nil then mode = true end
   if type(mode) ~= "boolean" then
     fail("train: training mode is expected to be boolean (got %s)", type(mode))
@@ -313,9 +313,9 @@ local function to_dtype(value)
 end
 
 local FORMS = {
-  tensor = { "tensor", "non_blocking", "copy", "memory_format" },
-  dtype = { "dtype", "non_blocking", "copy", "memory_format" },
-  device = { "device", "dtype", "non_blocking", "copy", "memory_format", "tensor" },
+  tensor = { "tensor", "non_blocking", "copy", "memory_format", options = 2 },
+  dtype = { "dtype", "non_blocking", "copy", "memory_format", options = 2 },
+  device = { "device", "dtype", "non_blocking", "copy", "memory_format", "tensor", options = 1 },
 }
 
 -- The dtype that to's arguments ask for, or nil.

@@ -69,7 +69,7 @@ end
 function clip.clip_grad_norm_(...)
   local who = "clip_grad_norm_"
   local parameters, max_norm, norm_type, strict = arguments(who,
-    { "parameters", "max_norm", "norm_type", "error_if_nonfinite", "foreach" }, ...)
+    { "parameters", "max_norm", "norm_type", "error_if_nonfinite", "foreach", options = 3 }, ...)
   max_norm = check.number(who, "max_norm", max_norm)
   local list = check.tensors(who, "parameters", parameters)
   if #list == 0 and type(parameters) == "function" and warn then
@@ -91,7 +91,8 @@ end
 --- clip_grad_value_(parameters, clip_value): clamps every gradient to [-clip_value, clip_value].
 function clip.clip_grad_value_(...)
   local who = "clip_grad_value_"
-  local parameters, limit = arguments(who, { "parameters", "clip_value", "foreach" }, ...)
+  local parameters, limit = arguments(who, { "parameters", "clip_value", "foreach",
+    options = 3 }, ...)
   limit = check.number(who, "clip_value", limit)
   local grads = gradients(check.tensors(who, "parameters", parameters))
   lucerna.no_grad(clamp, grads, limit)

@@ -137,7 +137,7 @@ function Orthogonal:right_inverse(q) return lucerna.no_grad(original_of, self, q
 -- "matrix_exp", "cayley" or "householder". Returns the module.
 function parametrizations.orthogonal(...)
   local module, name, map, trivialize = arguments("orthogonal",
-    { "module", "name", "orthogonal_map", "use_trivialization" }, ...)
+    { "module", "name", "orthogonal_map", "use_trivialization", options = 2 }, ...)
   name = name or "weight"
   local weight = check_weight("orthogonal", module, name)
   if weight:dim() < 2 then
@@ -236,7 +236,7 @@ function SpectralNormMap:right_inverse(value) return value end
 -- of the outputs, by default 1 (2 for transposed convolutions). Returns the module.
 function parametrizations.spectral_norm(...)
   local module, name, iterations, eps, dim = arguments("spectral_norm",
-    { "module", "name", "n_power_iterations", "eps", "dim" }, ...)
+    { "module", "name", "n_power_iterations", "eps", "dim", options = 2 }, ...)
   name = name or "weight"
   local weight = check_weight("spectral_norm", module, name)
   return parametrize.register_parametrization(module, name, SpectralNormMap(weight,

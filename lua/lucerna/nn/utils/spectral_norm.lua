@@ -153,7 +153,7 @@ end
 function spectral_norm.spectral_norm(...)
   local who = "spectral_norm"
   local module, name, iterations, eps, dim = arguments(who,
-    { "module", "name", "n_power_iterations", "eps", "dim" }, ...)
+    { "module", "name", "n_power_iterations", "eps", "dim", options = 2 }, ...)
   name, iterations, eps = name or "weight", iterations or 1, eps or 1e-12
   SpectralNorm.check_iterations(who, iterations)
   local weight = check_new(who, module, name)

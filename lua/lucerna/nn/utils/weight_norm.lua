@@ -51,7 +51,7 @@ end
 
 --- module, name and dim (none as it is) of the two functions called weight_norm.
 function WeightNorm.arguments(who, ...)
-  local module, name, dim = arguments(who, { "module", "name", "dim" }, ...)
+  local module, name, dim = arguments(who, { "module", "name", "dim", options = 2 }, ...)
   return module, name or "weight", wants_none(...) and core.none or dim
 end
 
