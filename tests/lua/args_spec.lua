@@ -94,6 +94,11 @@ describe("arguments", function()
       local made = nn.utils.parametrizations[name](nn.Linear(2, 2), {})
       assert.is_true(nn.utils.parametrize.is_parametrized(made, "weight"))
     end
+    local sgd = lucerna.optim.SGD(linear:parameters(), { lr = 1 })
+    assert.equal(0.1, lucerna.optim.lr_scheduler.StepLR(sgd, 2, {}).gamma)
+    assert.equal(5, lucerna.optim.lr_scheduler.LinearLR(sgd, {}).total_iters)
+    assert.equal(10, lucerna.optim.lr_scheduler.ReduceLROnPlateau(sgd, {}).patience)
+    assert.same({}, lucerna.optim.lr_scheduler.MultiStepLR(sgd, {}).milestones)
     parity.refused("cutoffs should be a sequence", nn.AdaptiveLogSoftmaxWithLoss, 4, 4, {})
   end)
 

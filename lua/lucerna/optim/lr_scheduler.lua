@@ -25,8 +25,11 @@ local lr_scheduler = {LRScheduler = LRScheduler, CyclicLR = cycles.CyclicLR,
 -- default, check}, a number unless check(who, name, value) says otherwise; finish(self, last_epoch)
 -- does what is left.
 local function define(name, fields, finish)
-  local made, names = classes.new(name, LRScheduler), {"optimizer"}
-  for k, field in ipairs(fields) do names[k + 1] = field[1] end
+  local made, names = classes.new(name, LRScheduler), {"optimizer", options = 2}
+  for k, field in ipairs(fields) do
+    names[k + 1] = field[1]
+    if field[2] == nil then names.options = k + 2 end
+  end
   names[#names + 1] = "last_epoch"
   function made:__init(...)
     local values = {arguments(name, names, ...)}
@@ -343,7 +346,7 @@ lr_scheduler.ReduceLROnPlateau = classes.new("ReduceLROnPlateau", LRScheduler)
 local Plateau = lr_scheduler.ReduceLROnPlateau
 
 local PLATEAU = {"optimizer", "mode", "factor", "patience", "threshold", "threshold_mode",
-  "cooldown", "min_lr", "eps"}
+  "cooldown", "min_lr", "eps", options = 2}
 local NUMBERS = {"factor", "patience", "cooldown", "threshold", "eps"}
 
 function Plateau:__init(...)
