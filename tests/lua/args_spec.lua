@@ -102,6 +102,25 @@ describe("arguments", function()
     parity.refused("cutoffs should be a sequence", nn.AdaptiveLogSoftmaxWithLoss, 4, 4, {})
   end)
 
+  it("may be named in calls of modules, of those written in Lua too", function()
+    local nn, ones = lucerna.nn, lucerna.ones
+    local input, targets = ones(2, 4), lucerna.tensor { 1, 3 }
+    assert.same({ 2, 1 }, nn.Linear(4, 1) { input = input }.shape)
+    assert.same({ 1, 2, 1, 1 }, nn.CrossMapLRN2d(2) { input = ones(1, 2, 1, 1) }.shape)
+    assert.equal(0.5, nn.TripletMarginWithDistanceLoss { margin = 0.5 } {
+      anchor = input, negative = input, positive = input }:item())
+    local fused = nn.LinearCrossEntropyLoss(4, 3)
+    local clusters = nn.AdaptiveLogSoftmaxWithLoss(4, 4, { 2 })
+    assert.equal(fused(input, targets):item(), fused { target = targets, input = input }:item())
+    local _, loss = clusters(input, targets)
+    local _, named = clusters { input_ = input, target_ = targets }
+    assert.equal(loss:item(), named:item())
+    parity.refused("AdaptiveLogSoftmaxWithLoss: target must be a Tensor (got nil)", clusters, input)
+    parity.refused("AdaptiveLogSoftmaxWithLoss: takes at most 2 arguments (got 3)", clusters, input,
+      targets, 1)
+    parity.refused("CrossMapLRN2d: unknown argument 'x'", nn.CrossMapLRN2d(2), { x = input })
+  end)
+
   it("choose among the forms of a function by their names", function()
     assert.same({ 1, 2 }, lucerna.arange(1, { ["end"] = 3 }):tolist())
     parity.refused("arange: argument 'end' is given twice", lucerna.arange, 1, 3, { ["end"] = 3 })

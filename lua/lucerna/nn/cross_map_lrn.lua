@@ -31,8 +31,9 @@ local function band(channels, size, dtype)
   return near
 end
 
-function CrossMap:forward(x)
+function CrossMap:forward(...)
   local who = "CrossMapLRN2d"
+  local x = arguments(who, { "input" }, ...)
   if check.tensor(who, "input", x):dim() ~= 4 then
     core._fail("%s: expected 4D input (got %dD input)", who, x:dim())
   end

@@ -31,7 +31,9 @@ function Triplet:__init(...)
   self.distance_function = distance or nn.PairwiseDistance()
 end
 
-function Triplet:forward(anchor, positive, negative)
+function Triplet:forward(...)
+  local anchor, positive, negative =
+    arguments("TripletMarginWithDistanceLoss", { "anchor", "positive", "negative" }, ...)
   return F.triplet_margin_with_distance_loss(anchor, positive, negative, {
     distance_function = self.distance_function, margin = self.margin, swap = self.swap,
     reduction = self.reduction })
@@ -101,7 +103,8 @@ function LinearCross:__init(...)
   self:register_buffer("weight", weight)
 end
 
-function LinearCross:forward(input, target)
+function LinearCross:forward(...)
+  local input, target = arguments("LinearCrossEntropyLoss", { "input", "target" }, ...)
   local matrix = self.linear.weight
   if #self.out_features > 0 then
     matrix = matrix:unflatten(1, { self.num_classes, table.unpack(self.out_features) })
@@ -182,9 +185,8 @@ end
 local function refuse(text, ...) fail("AdaptiveLogSoftmaxWithLoss: " .. text, ...) end
 
 local function check_call(input, target)
-  for name, t in pairs { input = input or false, target = target or false } do
-    if not lucerna.is_tensor(t) then refuse("%s must be a Tensor (got %s)", name, type(t)) end
-  end
+  check.tensor("AdaptiveLogSoftmaxWithLoss", "input", input)
+  check.tensor("AdaptiveLogSoftmaxWithLoss", "target", target)
   if target:dim() > 1 then refuse("0D or 1D target tensor expected, multi-target not supported") end
   if input:dim() ~= target:dim() + 1 then
     refuse("%dD target tensor expects %dD input tensors, but found inputs with size %s",
@@ -205,7 +207,8 @@ local function cluster_part(self, i, input, target)
   return rows, log_probs:gather(2, own):squeeze(2)
 end
 
-function Adaptive:forward(input, target)
+function Adaptive:forward(...)
+  local input, target = arguments("AdaptiveLogSoftmaxWithLoss", { "input_", "target_" }, ...)
   check_call(input, target)
   local single = target:dim() == 0
   if single then input, target = input:unsqueeze(1), target:unsqueeze(1) end
