@@ -115,6 +115,7 @@ describe("arguments", function()
     local _, loss = clusters(input, targets)
     local _, named = clusters { input_ = input, target_ = targets }
     assert.equal(loss:item(), named:item())
+    assert.same(clusters:predict(input):tolist(), clusters:predict({ input = input }):tolist())
     parity.refused("AdaptiveLogSoftmaxWithLoss: target must be a Tensor (got nil)", clusters, input)
     parity.refused("AdaptiveLogSoftmaxWithLoss: takes at most 2 arguments (got 3)", clusters, input,
       targets, 1)

@@ -281,7 +281,7 @@ describe("the Transformer's classes", function()
   it("stack copies that begin alike and live apart", function()
     local layer = nn.TransformerEncoderLayer(4, 2, 8)
     local stack = nn.TransformerEncoder(layer, 3)
-    parity.refused("TransformerEncoder: num_layers must be a number (got string)",
+    parity.refused("TransformerEncoder: num_layers must be an integer (got string)",
       nn.TransformerEncoder, layer, "three")
     assert.are.equal(3, #stack.layers)
     local first, last = stack.layers[1].linear1, stack.layers[3].linear1
@@ -507,6 +507,19 @@ local function refusals()
     {"unknown argument 'dropuot' (did you mean 'dropout'?)", nn.TransformerDecoderLayer, 4, 2,
       {dropuot = 0}},
     {"embed_dim must be divisible by num_heads", nn.TransformerEncoderLayer, 5, 2},
+    {"TransformerEncoderLayer: d_model must be an integer (got nil)", nn.TransformerEncoderLayer},
+    {"TransformerDecoderLayer: nhead must be an integer (got string)", nn.TransformerDecoderLayer,
+      4, "2"},
+    {"activation must be a function (got number)", nn.TransformerEncoderLayer, 4, 2,
+      {activation = 3}},
+    {"norm_first must be a boolean (got number)", nn.TransformerEncoderLayer, 4, 2,
+      {norm_first = 1}},
+    {"TransformerEncoder: norm must be a function (got number)", nn.TransformerEncoder,
+      nn.TransformerEncoderLayer(4, 2, 8), 1, 3},
+    {"TransformerEncoder: num_layers must be an integer (got number)", nn.TransformerEncoder,
+      nn.TransformerEncoderLayer(4, 2, 8), 1.5},
+    {"Transformer: custom_decoder must be a function (got string)", nn.Transformer, 4, 2, 1, 1, 8,
+      {custom_decoder = "mine"}},
     {"TransformerEncoder: encoder_layer must be an nn.Module (got number)", nn.TransformerEncoder,
       4, 2},
     {"TransformerEncoderLayer: src must be a Tensor (got nil)",

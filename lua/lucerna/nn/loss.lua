@@ -151,6 +151,9 @@ function Adaptive:__init(...)
       "device", "dtype", options = 4 }, ...)
   check.integer("AdaptiveLogSoftmaxWithLoss", "in_features", features)
   check_cutoffs(cutoffs, check.integer("AdaptiveLogSoftmaxWithLoss", "n_classes", classes))
+  if (check.option("AdaptiveLogSoftmaxWithLoss", "div_value", div, "number") or 1) <= 0 then
+    fail("AdaptiveLogSoftmaxWithLoss: div_value must be above 0 (got %s)", div)
+  end
   self.in_features, self.n_classes, self.div_value = features, classes, div or 4.0
   self.head_bias, self.cutoffs = bias or false, { table.unpack(cutoffs) }
   self.cutoffs[#cutoffs + 1] = classes
@@ -243,14 +246,16 @@ local function full_log_prob(self, input, head)
 end
 
 --- log_prob(input [N, in_features]): the log-probabilities [N, n_classes].
-function Adaptive:log_prob(input)
+function Adaptive:log_prob(...)
   check_self(self, "log_prob")
+  local input = check.tensor("log_prob", "input", (arguments("log_prob", { "input" }, ...)))
   return full_log_prob(self, input, self.head(input))
 end
 
 --- predict(input [N, in_features]): the most probable class of each line, [N].
-function Adaptive:predict(input)
+function Adaptive:predict(...)
   check_self(self, "predict")
+  local input = check.tensor("predict", "input", (arguments("predict", { "input" }, ...)))
   local head = self.head(input)
   local best = head:argmax(2)
   local rows = lucerna.nonzero(best:gt(self.shortlist_size)):reshape(-1)

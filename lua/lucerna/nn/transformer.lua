@@ -32,7 +32,8 @@ local relu, relu_of = F.relu, core.nn.relu
 local ACTIVATIONS = { relu = relu, gelu = F.gelu }
 
 local function activation_of(who, given)
-  if type(given) ~= "string" then return either(given, F.relu) end
+  if given == nil then return F.relu end
+  if type(given) ~= "string" then return check.callable(who, "activation", given) end
   local f = ACTIVATIONS[given]
   return f or fail("%s: activation should be relu/gelu, not %s", who, given)
 end
@@ -66,7 +67,7 @@ local function is_causal(mask, said, x, batch_first)
 end
 
 local function clones(who, module, count)
-  check.number(who, "num_layers", count)
+  check.integer(who, "num_layers", count)
   local list = nn.ModuleList()
   for _ = 1, count do list:append(module:clone()) end
   return list
@@ -95,6 +96,9 @@ local LAYER = { "d_model", "nhead", "dim_feedforward", "dropout", "activation", 
 local function build_layer(self, who, attentions, ...)
   local d_model, nhead, width, dropout, activation, eps, batch_first, norm_first, bias, device,
     dtype = arguments(who, LAYER, ...)
+  check.integer(who, "d_model", d_model)
+  check.integer(who, "nhead", nhead)
+  check.option(who, "norm_first", norm_first, "boolean")
   width, dropout, eps = width or 2048, dropout or 0.1, eps or 1e-5
   bias, batch_first = either(bias, true), either(batch_first, false)
   activation = activation_of(who, activation)
@@ -198,7 +202,7 @@ function Encoder:__init(...)
     "norm", "enable_nested_tensor", "mask_check", options = 3 }, ...)
   check.module(who, "encoder_layer", layer)
   self.layers = clones(who, layer, count)
-  self.num_layers, self.norm = count, norm
+  self.num_layers, self.norm = count, norm and check.callable(who, "norm", norm)
   self.enable_nested_tensor, self.mask_check = either(nested, true), either(mask_check, true)
 end
 
@@ -264,7 +268,7 @@ function Decoder:__init(...)
     options = 3 }, ...)
   check.module(who, "decoder_layer", layer)
   self.layers = clones(who, layer, count)
-  self.num_layers, self.norm = count, norm
+  self.num_layers, self.norm = count, norm and check.callable(who, "norm", norm)
 end
 
 function Decoder:forward(...)
@@ -301,9 +305,9 @@ function Transformer:__init(...)
   local function norm()
     return nn.LayerNorm(d_model, { eps = eps, bias = bias, device = device, dtype = dtype })
   end
-  self.encoder = encoder
+  self.encoder = encoder and check.callable("Transformer", "custom_encoder", encoder)
     or Encoder(EncoderLayer(d_model, nhead, options), encoders or 6, norm())
-  self.decoder = decoder
+  self.decoder = decoder and check.callable("Transformer", "custom_decoder", decoder)
     or Decoder(DecoderLayer(d_model, nhead, options), decoders or 6, norm())
   self:_reset_parameters()
   self.d_model, self.nhead, self.batch_first = d_model, nhead, either(batch_first, false)
