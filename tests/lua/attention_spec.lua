@@ -512,6 +512,8 @@ local function refusals()
       4, "2"},
     {"activation must be a function (got number)", nn.TransformerEncoderLayer, 4, 2,
       {activation = 3}},
+    {"TransformerDecoder: tgt_mask must be a Tensor (got number)",
+      nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8), 1), z(1, 1, 4), z(1, 1, 4), 3},
     {"norm_first must be a boolean (got number)", nn.TransformerEncoderLayer, 4, 2,
       {norm_first = 1}},
     {"TransformerEncoder: norm must be a function (got number)", nn.TransformerEncoder,

@@ -19,8 +19,9 @@ function F.triplet_margin_with_distance_loss(...)
   check.tensor(who, "anchor", anchor)
   check.tensor(who, "positive", positive)
   check.tensor(who, "negative", negative)
-  margin, reduction = margin or 1.0, reduction or "mean"
+  margin, reduction = check.option(who, "margin", margin, "number") or 1.0, reduction or "mean"
   check.reduction(who, reduction)
+  if distance ~= nil then check.callable(who, "distance_function", distance) end
   if margin <= 0 then
     core._fail("%s: margin must be greater than 0, got %s", who, margin)
   end
@@ -32,6 +33,7 @@ function F.triplet_margin_with_distance_loss(...)
   end
   distance = distance or F.pairwise_distance
   local near, far = distance(anchor, positive), distance(anchor, negative)
+  check.tensor(who, "what distance_function returns", near)
   if swap then far = lucerna.min(far, distance(positive, negative)) end
   local loss = lucerna.clamp_min(near - far + margin, 0)
   return reduction == "none" and loss or loss[reduction](loss)

@@ -23,7 +23,9 @@ function Triplet:__init(...)
   local who = "TripletMarginWithDistanceLoss"
   local distance, margin, swap, reduction =
     arguments(who, { "distance_function", "margin", "swap", "reduction", options = 1 }, ...)
-  self.margin, self.swap, self.reduction = margin or 1.0, swap or false, reduction or "mean"
+  if distance ~= nil then check.callable(who, "distance_function", distance) end
+  self.margin = check.option(who, "margin", margin, "number") or 1.0
+  self.swap, self.reduction = swap or false, reduction or "mean"
   check.reduction(who, self.reduction)
   if self.margin <= 0 then
     fail("%s: expected margin to be greater than 0, got %s instead", who, self.margin)
@@ -86,9 +88,11 @@ function LinearCross:__init(...)
     arguments(who, { "in_features", "num_classes", "out_features", "bias", "device", "dtype",
       "reduction", "weight", "ignore_index", "label_smoothing", "options" }, ...)
   if type(out) == "number" then out = { out } end
-  self.in_features, self.num_classes, self.out_features = features, classes, out or {}
+  self.in_features, self.num_classes = features, classes
+  self.out_features = check.option(who, "out_features", out, "table") or {}
   self.reduction, self.ignore_index = reduction or "mean", ignore
-  self.label_smoothing, self.options = smoothing or 0.0, options
+  self.label_smoothing = smoothing or 0.0
+  self.options = check.option(who, "options", options, "table")
   check.reduction(who, self.reduction)
   check.integer(who, "num_classes", classes)
   if weight ~= nil and (check.tensor(who, "weight", weight):dim() ~= 1 or #weight ~= classes) then

@@ -15,11 +15,14 @@ local transformer = {}
 
 -- ---- what the classes share ----
 
--- The arguments of a forward, of which the first ones are tensors.
+-- The arguments of a forward, of which the first ones are tensors, and masks where they are given.
 local function read(who, names, tensors, ...)
   names.options = tensors + 1
   local values = table.pack(arguments(who, names, ...))
-  for i = 1, tensors do check.tensor(who, names[i], values[i]) end
+  for i, name in ipairs(names) do
+    local mask = values[i] ~= nil and name:find "mask"
+    if i <= tensors or mask then check.tensor(who, name, values[i]) end
+  end
   return table.unpack(values, 1, #names)
 end
 
