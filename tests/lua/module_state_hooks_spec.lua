@@ -252,6 +252,16 @@ describe("classes that override", function()
     assert.is_true(lucerna.equal(sd["0.weight"], other[1].weight))
   end)
 
+  it("_load_from_state_dict says which of the arguments its parent lacks", function()
+    local load = nn.Linear(1, 1)._load_from_state_dict
+    parity.refused("_load_from_state_dict: prefix must be a string (got nil)", load,
+      nn.Linear(1, 1), {})
+    parity.refused("_load_from_state_dict: local_metadata must be a table (got nil)", load,
+      nn.Linear(1, 1), {}, "0.")
+    parity.refused("_load_from_state_dict: error_msgs must be a table (got nil)", load,
+      nn.Linear(1, 1), {}, "0.", {}, true, {}, {})
+  end)
+
   it("state_dict of a child is called with the arguments", function()
     local Odd = nn.class("Odd")
     function Odd:state_dict(options)

@@ -80,6 +80,9 @@ describe("walking", function()
     assert.equal(6, #keys(net:_named_members(function(m) return pairs(m._parameters) end)))
     assert.equal(8, #keys(net:_named_members(function(m) return pairs(m._parameters) end,
       { remove_duplicate = false })))
+    fails("_named_members: get_members_fn must be a function (got nil)", net._named_members, net)
+    fails("_named_members: what get_members_fn returns must be a function (got nil)",
+      net._named_members, net, print)
   end)
 
   it("goes through named_modules of classes and modules", function()

@@ -262,6 +262,13 @@ end
 -- old checkpoints: change state_dict, a copy, then call the parent's.
 function methods:_load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys,
                                        unexpected_keys, error_msgs)
+  local who = "_load_from_state_dict"
+  check.table(who, "state_dict", state_dict)
+  check.string(who, "prefix", prefix)
+  check.table(who, "local_metadata", local_metadata)
+  check.table(who, "missing_keys", missing_keys)
+  check.table(who, "unexpected_keys", unexpected_keys)
+  check.table(who, "error_msgs", error_msgs)
   for id, hook in each_hook(self, LOAD_BEFORE) do
     if hook then
       hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,

@@ -135,10 +135,13 @@ function Module:_named_members(...)
   check_self(self, "_named_members")
   local f, prefix, recurse, remove_duplicate = arguments("_named_members",
     { "get_members_fn", "prefix", "recurse", "remove_duplicate" }, ...)
+  check.callable("_named_members", "get_members_fn", f)
   prefix = prefix or ""
   local list, memo = {}, {}
   local function add(path, m)
-    for name, value in f(m) do
+    local iterator, state, first = f(m)
+    check.callable("_named_members", "what get_members_fn returns", iterator)
+    for name, value in iterator, state, first do
       if value ~= nil and not memo[value] then
         if remove_duplicate ~= false then memo[value] = true end
         list[#list + 1] = path ~= "" and path .. "." .. name or name
