@@ -180,9 +180,31 @@ static luc_status reduce_op(luc_context *ctx, const luc_value *reduce, luc_index
   return LUC_OK;
 }
 
+/* Halves of which as many come as there are places, or twice as many sums, each to its own, become
+ * floats for it and are rounded once; rows are added as such. */
+static bool comes_as_floats(luc_index_op op, const luc_value *args) {
+  const luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor;
+  return op != LUC_INDEX_PUT && (self->dtype == LUC_FLOAT16 || self->dtype == LUC_BFLOAT16) &&
+         self->dtype == args[3].as.tensor->dtype && luc__is_contiguous(index) &&
+         index->numel >= self->numel * (op == LUC_INDEX_ADD ? 2 : 1);
+}
+static luc_status in_floats(luc_context *ctx, luc_run_fn run, const luc_value *args, int nargs,
+                            luc_value *out) {
+  const luc_dtype dtype = args[0].as.tensor->dtype;
+  luc_value wide[LUC_MAX_PARAMS], r = luc_v_none();
+  memcpy(wide, args, (size_t)nargs * sizeof *wide);
+  for (int i = 0; i <= 3; i += 3)
+    LUC_TRY(luc__as_dense(ctx, args[i].as.tensor, LUC_FLOAT32, &wide[i].as.tensor));
+  LUC_TRY(run(ctx, wide, &r));
+  luc_status status = luc__result(ctx, out, dtype, r.as.tensor);
+  luc_tensor_release(ctx, r.as.tensor);
+  return status;
+}
+
 luc_status luc__run_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_index_op op;
   LUC_TRY(reduce_op(ctx, &args[4], &op));
+  if (comes_as_floats(op, args)) return in_floats(ctx, luc__run_scatter, args, 5, out);
   return scatter(ctx, op, args, args[3].as.tensor, NULL, out);
 }
 
@@ -196,6 +218,8 @@ luc_status luc__run_scatter_value(luc_context *ctx, luc_value *args, luc_value *
 }
 
 luc_status luc__run_scatter_add(luc_context *ctx, luc_value *args, luc_value *out) {
+  if (comes_as_floats(LUC_INDEX_ADD, args))
+    return in_floats(ctx, luc__run_scatter_add, args, 4, out);
   return scatter(ctx, LUC_INDEX_ADD, args, args[3].as.tensor, NULL, out);
 }
 
@@ -267,6 +291,8 @@ luc_status luc__run_scatter_reduce(luc_context *ctx, luc_value *args, luc_value 
             "the mean of booleans is not defined");
   LUC_CHECK(ctx, !luc__dtype_is_complex(dtype), LUC_ERR_TYPE, "not implemented for %s",
             luc__dtype_name(dtype));
+  if (comes_as_floats(ops[which], args))
+    return in_floats(ctx, luc__run_scatter_reduce, args, 6, out);
   luc__store_scalar(value, dtype, neutral(which, dtype)); /* what is written does not count then */
   LUC_TRY(scatter(ctx, ops[which], args, args[3].as.tensor, args[5].as.i ? NULL : value, out));
   return which == MEAN ? divide_by_counts(ctx, args, out->as.tensor) : LUC_OK;

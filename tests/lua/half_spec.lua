@@ -538,7 +538,36 @@ describe("halves added where positions lead", function()
       assert.is_true(have:nan_to_num(-1):equal(want:nan_to_num(-1)), name)
       local once, one = lucerna.ones(300):to(lucerna.int64), lucerna.ones(300):to(lucerna[name])
       local most = name == "bfloat16" and 256 or 300
-      assert.equal(most, lucerna.zeros(2):to(lucerna[name]):scatter_add(1, once, one)[1]:item())
+      assert.equal(most, lucerna.zeros(200):to(lucerna[name]):scatter_add(1, once, one)[1]:item())
+    end
+  end)
+
+  it("are rounded once where many come to few, as by PyTorch 2.15", function()
+    local ones = lucerna.ones(300):to(lucerna.int64)
+    for name in pairs(HALVES) do
+      local one, zeros = lucerna.ones(300):to(lucerna[name]), lucerna.zeros(2):to(lucerna[name])
+      local more, two = one + 1 / 128, lucerna.tensor({1, 2}):to(lucerna[name])
+      local function first(y)
+        assert.equal(lucerna[name], y.dtype)
+        assert.equal(two[2]:item(), y[2]:item() + (y[2]:item() == 0 and 2 or 0))
+        return y[1]:item()
+      end
+      assert.equal(300, first(zeros:scatter_add(1, ones, one)))
+      assert.equal(300, first(zeros:scatter(1, ones, one, {reduce = "add"})))
+      assert.equal(1, first(zeros:scatter_reduce(1, ones, one, "mean", {include_self = false})))
+      local product = name == "bfloat16" and 10.3125 or 10.328125
+      assert.equal(product, first(two:scatter_reduce(1, ones, more, "prod")))
+      assert.equal(product, first(two:scatter(1, ones, more, {reduce = "multiply"})))
+      assert.equal(more[1]:item(), first(two:scatter_reduce(1, ones, more, "amax")))
+      more[7] = 0 / 0
+      assert.is_true(two:scatter_reduce(1, ones, more, "amin")[1]:isnan():item())
+      local x, turned = zeros:clone(), lucerna.zeros(3, 2):to(lucerna[name])
+      assert.equal(x, x:scatter_add_(1, ones, one))
+      assert.equal(300, first(x))
+      turned:t()[2]:unsqueeze(1):scatter_add_(2, ones:view(1, 300), one:view(1, 300))
+      assert.same({{0, 300}, {0, 0}, {0, 0}}, turned:tolist())
+      assert.has_error(function() zeros:scatter_add_(1, ones + 2, one) end)
+      assert.same({0, 0}, zeros:tolist())
     end
   end)
 end)
