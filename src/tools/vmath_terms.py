@@ -213,6 +213,7 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
     ("sine", "(sin(x) - x) / x^3 of x^2, |x| <= pi / 4", odd(sin), (0, QUARTER), 3, 6),
     ("cosine", "(cos(x) - 1 + x^2 / 2) / x^4 of x^2, |x| <= pi / 4",
      lambda z: ((cos(sqrt(z)) - 1) / z + mpf("0.5")) / z, (0, QUARTER), 3, 6),
+    ("tan", "(tan(x) - x) / x^3 of x^2, |x| <= pi / 64", odd(tan), (0, mpf("0.00241")), 2, 5),
     ("asin", "(asin(x) - x) / x^3 of x^2, |x| <= 1/2", odd(asin), (0, 0.25), 5, 13),
     ("atan", "(atan(x) - x) / x^3 of x^2, |x| <= 1/2", odd(atan), (0, 0.25), 6, 13),
     ("sinh", "(sinh(x) - x) / x^3 of x^2, |x| <= 1", odd(sinh), (0, 1), 4, 8),
@@ -328,10 +329,10 @@ def temme_terms(width, height):
     return [rounded(c, "double") for terms in zip(*columns) for c in terms]
 
 
-def in_pieces(f, bounds, real, n, unit=False):
+def in_pieces(f, bounds, real, n):
     """f in 16 pieces between bounds: a row of their centers, then rows of coefficients of powers of
     what is left of them, the highest first. Values at the centers are almost numbers; where f(0) is
-    0, the first piece's center is 0, and its slope is less 1; with `unit` all slopes are."""
+    0, the first piece's center is 0, and its slope is less 1."""
     columns = []
     for i, (low, high) in enumerate(zip(bounds, bounds[1:])):
         near = [(low + high) / 2 + (high - low) * mpf(k) / 8192 for k in range(-256, 256)]
@@ -340,7 +341,7 @@ def in_pieces(f, bounds, real, n, unit=False):
         center = min(near, key=lambda c: abs(f(c) - rounded(f(c), real)))
         slope = interpolate(lambda r: (f(center + r) - f(center)) / r, low - center, high - center,
                             n - 1)
-        slope[-1] -= unit or at_zero
+        slope[-1] -= at_zero
         columns.append([center] + slope + [f(center)])
     return [rounded(c, real) for row in zip(*columns) for c in row]
 
@@ -422,10 +423,10 @@ def main():
     bounds = [mpf(2) ** (k // 4) * (4 + k % 4) / 2 - 2 for k in range(17)]
     for real, n in (("float", 8), ("double", 15)):
         table("erfc_pieces", in_pieces(erfc_piece, bounds, real, n), real)
-    print("/* tan in pieces around multiples of 10 / 191, all slopes less 1. */")
-    bounds = [mpf(0)] + [(k + mpf("0.5")) / mpf("19.1") for k in range(16)]
-    for real, n in (("float", 5), ("double", 10)):
-        table("tan_pieces", in_pieces(tan, bounds, real, n, True), real)
+    print("/* tan(k pi / 32) for k from -8 to 7, and what these lack. */")
+    for real in ("float", "double"):
+        tans = [parts(tan(k * pi / 32), real, 2) for k in range(-8, 8)]
+        table("tans", [x for part in zip(*tans) for x in part], real)
     print("/* (log(1 + r) - r + r^2 / 2) / r^3, r being m times nearly 20 / k, less 1; these and\n"
           " * logarithms of what they are the inverses of, k from 15 to 30 at place k mod 16. */")
     terms = interpolate(lambda r: (log(1 + r) - r + r * r / 2) / r**3, -0.0336, 0.0336, 8)

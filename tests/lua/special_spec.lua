@@ -107,6 +107,52 @@ describe("special functions", function()
     end
   end)
 
+  local function assert_within(ulps, digits, y, want, name)
+    local off = math.abs(y - want)
+    local ulp = 2.0 ^ (math.floor(math.log(math.abs(want), 2)) - digits)
+    assert(off <= ulps * math.max(ulp, 2.0 ^ -1074), ("%s: %.17g, not %.17g"):format(name, y, want))
+  end
+
+  it("sin, cos and tan keep their digits next to multiples of a quarter turn", function()
+    for name, known in pairs {
+      float64 = {
+        {37.699111843077517, -1.4695761589768238e-15, 1, -1.4695761589768238e-15},
+        {716041564.81774569, 1.9148215034291333e-13, -1, -1.9148215034291333e-13},
+        {244889134.40467778, 1, -5.0754440485325891e-14, -19702709564675.816},
+        {798662474.94811797, -1, 2.2994803651181813e-13, -4348808605498.1606},
+      },
+      float32 = {
+        {37.699111938476562, 9.53990451e-08, 1, 9.53990451e-08},
+        {17907.078125, -4.61821458e-07, 1, -4.61821458e-07},
+        {2238.384765625, 1, 5.77276822e-08, 17322712},
+        {4476.76953125, 1.15455364e-07, -1, -1.15455364e-07},
+        {-13947.1005859375, 1, 3.25612916e-07, 3071131.25},
+      },
+    } do
+      for _, case in ipairs(known) do
+        local x = lucerna.full({17}, case[1], {dtype = lucerna[name]})
+        for i, f in ipairs {"sin", "cos", "tan"} do
+          local y = lucerna[f](x)
+          assert.equal(y[1]:item(), y[17]:item())
+          assert_within(2, name == "float64" and 52 or 23, y[1]:item(), case[i + 1], f .. case[1])
+        end
+      end
+    end
+  end)
+
+  it("tan meets every sixteenth of a quarter turn", function()
+    local x = lucerna.linspace(-3.1, 3.1, 4001, {dtype = lucerna.float64})
+    local y = lucerna.tan(x)
+    for i = 1, 4001, 7 do
+      assert_within(3, 52, y[i]:item(), math.tan(x[i]:item()), "tan")
+    end
+    local few = lucerna.tensor({-0.0, 0, 1e-320, math.huge, 0 / 0}, {dtype = lucerna.float64}):tan()
+    assert.equal(-math.huge, 1 / few[1]:item())
+    assert.equal(math.huge, 1 / few[2]:item())
+    assert.equal(1e-320, few[3]:item())
+    assert.is_true(few[4]:isnan():item() and few[5]:isnan():item())
+  end)
+
   it("sum zeta's terms left of zero at once", function()
     local function double(...) return lucerna.tensor({...}, {dtype = lucerna.float64}) end
     local left = double(-8 - 1 / 3.375, -64 - 1 / 1.953125 - 1 / 11.390625)
