@@ -153,6 +153,20 @@ describe("special functions", function()
     assert.is_true(few[4]:isnan():item() and few[5]:isnan():item())
   end)
 
+  it("ndtr keeps its digits in both tails", function()
+    for _, case in ipairs {
+      {-38, 2.8854283510039645e-316}, {-20.4, 8.3607786213280947e-93},
+      {-5.5, 1.8989562465887718e-08}, {-1.3, 0.09680048458561033}, {-0.69, 0.24509709367430949},
+      {-0.2, 0.42074029056089696}, {0.3, 0.61791142218895267}, {0.71, 0.76114793191001329},
+      {2.5, 0.99379033467422384}, {8.5, 1}, {100, 1}, {math.huge, 1},
+    } do
+      local x = lucerna.full({9}, case[1], {dtype = lucerna.float64})
+      assert_within(2, 52, special.ndtr(x)[9]:item(), case[2], "ndtr")
+    end
+    assert.equal(0, special.ndtr(lucerna.tensor({-math.huge, -200})):sum():item())
+    assert.is_true(special.ndtr(lucerna.tensor({0 / 0})):isnan():item())
+  end)
+
   it("sum zeta's terms left of zero at once", function()
     local function double(...) return lucerna.tensor({...}, {dtype = lucerna.float64}) end
     local left = double(-8 - 1 / 3.375, -64 - 1 / 1.953125 - 1 / 11.390625)
