@@ -273,6 +273,11 @@ local HEAD = [[
 ---@field dtype lucerna.dtype
 ---@field device string
 ---@field layout string
+---@field is_cpu boolean
+---@field is_cuda boolean
+---@field is_meta boolean
+---@field is_sparse boolean
+---@field is_quantized boolean
 ---@field ndim integer
 ---@field itemsize integer
 ---@field nbytes integer

@@ -2,6 +2,8 @@
 return { title = "A tensor itself",
 {"tensor.shape tensor.ndim", "The sizes, a table (#x is the first of them); how many."},
 {"tensor.dtype tensor.device tensor.layout", "What an element is; where it is, 'cpu'; 'strided'."},
+{"tensor.is_cpu tensor.is_cuda tensor.is_meta tensor.is_sparse tensor.is_quantized", [=[
+Is it on the CPU (always)? On a device, without memory, sparse, quantized (never)?]=]},
 {"tensor.itemsize tensor.nbytes", "Bytes of an element; of all."},
 {"tensor.data", "The same memory without its history; x.data = y gives x the memory of y."},
 {"tensor.requires_grad tensor.is_leaf", [=[
