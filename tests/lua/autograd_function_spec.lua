@@ -242,7 +242,7 @@ describe("autograd.Function", function()
     assert.is_true(lucerna.memory().live <= before + 40000)
   end)
 
-  it("is collected in time where only its graph is left, or a cycle through it", function()
+  it("is collected in time where only its graph is left, or a cycle through it #slow", function()
     local alive = setmetatable({}, { __mode = "k" })
     local Noted = autograd.Function("Noted", {
       forward = function(ctx, x)

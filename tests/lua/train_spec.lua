@@ -179,7 +179,7 @@ end
 
 describe("training gives PyTorch's losses:", function()
   for _, case in ipairs {
-    {"resnet", "ResNet-18 with SGD"}, {"lstm", "an LSTM language model"},
+    {"resnet", "ResNet-18 with SGD #slow"}, {"lstm", "an LSTM language model"},
     {"transformer", "a Transformer with padding and dropout"},
     {"vae", "a variational autoencoder"}, {"dcgan", "a DCGAN with two optimizers"},
   } do
