@@ -50,7 +50,8 @@ static void push_forward(lua_State *L, const luc_l_peer *peer) {
     lua_getiuservalue(L, SELF, 1);
     bool own = lua_getfield(L, -1, forward) != LUA_TNIL;
     lua_pop(L, 2);
-    if (!own && lua_getfield(L, CLASS, forward) == LUA_TFUNCTION) return;
+    if (!own && lua_getfield(L, CLASS, forward) != LUA_TNIL) return;
+    if (!own) lua_pop(L, 1);
   }
   lua_getfield(L, SELF, forward);
 }
@@ -105,6 +106,7 @@ int luc_l_hooked_call(lua_State *L) {
   for (int i = 0; i <= n; i++) lua_pushvalue(L, SELF + i);
   const int number = begin(peer->nn);
   lua_callk(L, n + 1, LUA_MULTRET, n, after_forward);
+  const int results = after_forward(L, LUA_OK, n); /* from where the hook calls more */
   peer->nn->calls = number;
-  return after_forward(L, LUA_OK, n);
+  return results;
 }

@@ -113,10 +113,10 @@ static int count_packed(lua_State *L, int index) {
     return -1;
   }
   lua_pushliteral(L, "n");
-  bool counted = lua_rawget(L, index) == LUA_TNUMBER;
-  lua_Integer n = counted ? lua_tointeger(L, -1) : -1;
+  int integral = lua_rawget(L, index) == LUA_TNUMBER;
+  lua_Integer n = integral ? lua_tointegerx(L, -1, &integral) : -1;
   lua_pop(L, 1);
-  return n <= MOST ? (int)n : -1;
+  return integral && n >= 0 && n <= MOST ? (int)n : -1;
 }
 
 /* The values of a packed table. Tensors stay in the table, which is on the stack. */

@@ -226,6 +226,26 @@ TEST_ALONE("so do arguments that a hook of C passes on") {
   close_state(L);
 }
 
+TEST_ALONE("a table whose n is no count is one output of a hook of C") {
+  lua_State *L = open();
+  visitor v = {0};
+  make_visited(L, &v);
+  run(L,
+      "for _, n in ipairs {2.5, -1, math.mininteger} do local t = {n = n} assert(m(t) == t) end");
+  CHECK(v.calls == 3 && v.seen == 1 && v.kinds[0] == LUC_NONE);
+  run(L, "m = nil");
+  close_state(L);
+}
+
+TEST_ALONE("hooks that call their module again do so without limit") {
+  lua_State *L = open();
+  run(L, "Same = nn.class('Same') function Same:forward(x) return x end m, calls = Same(), 0 "
+         "m:register_forward_hook(function(_, _, y) calls = calls + 1 "
+         "return calls < 1000 and m(y) + 1 or y end)");
+  run(L, "assert(m(5) == 1004 and calls == 1000)");
+  close_state(L);
+}
+
 TEST_ALONE("a hook of C that removes itself keeps its data until it has returned") {
   lua_State *L = open();
   visitor v = {.leaves = true};

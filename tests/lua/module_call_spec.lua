@@ -178,6 +178,14 @@ describe("a forward hook", function()
     assert.are.same({"a", "c"}, order)
   end)
 
+  it("follows a forward that is a callable table", function()
+    local Doubled = nn.class "Doubled"
+    Doubled.forward = setmetatable({}, {__call = function(_, _, x) return x * 2 end})
+    local m = Doubled()
+    m:register_forward_hook(function(_, args, y) return args[1] + y end)
+    assert.are.equal(15, m(5))
+  end)
+
   it("must be callable", function()
     assert.matches("hook must be a function %(got number%)", message_of(function()
       Id():register_forward_hook(3)
