@@ -63,7 +63,7 @@ end
 setmetatable(GradScaler, { __call = function(_, ...)
   local device, init_scale, growth_factor, backoff_factor, growth_interval, enabled =
     arguments("GradScaler", { "device", "init_scale", "growth_factor", "backoff_factor",
-      "growth_interval", "enabled" }, ...)
+      "growth_interval", "enabled", options = 1 }, ...)
   check.option("GradScaler", "device", device, "string")
   local self = setmetatable({ _enabled = enabled ~= false, _init_scale = init_scale or 65536.0,
     _growth_factor = growth_factor or 2.0, _backoff_factor = backoff_factor or 0.5,
@@ -168,7 +168,7 @@ end
 --- scaler:update([new_scale]): after the steps of an iteration; adapts the factor, or sets it.
 function GradScaler:update(...)
   check_self("update", self)
-  local new_scale = arguments("update", {"new_scale"}, ...)
+  local new_scale = arguments("update", { "new_scale", options = 1 }, ...)
   if not self._enabled then return end
   need_scale("update", self)
   if new_scale ~= nil then

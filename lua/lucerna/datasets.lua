@@ -318,7 +318,7 @@ end
 -- the given lengths (or fractions of its length).
 function data.random_split(...)
   local dataset, lengths, generator =
-    arguments("random_split", {"dataset", "lengths", "generator"}, ...)
+    arguments("random_split", {"dataset", "lengths", "generator", options = 3}, ...)
   check_dataset("random_split", dataset)
   if type(lengths) ~= "table" then
     fail("random_split: lengths must be a table of numbers (got %s)", type(lengths))

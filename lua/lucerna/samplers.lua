@@ -105,7 +105,7 @@ local RandomSampler = samplers.RandomSampler
 
 function RandomSampler:__init(...)
   self.data_source, self.replacement, self.num_samples, self.generator = arguments("RandomSampler",
-    {"data_source", "replacement", "num_samples", "generator"}, ...)
+    {"data_source", "replacement", "num_samples", "generator", options = 2}, ...)
   check_items("RandomSampler", "data_source", self.data_source)
   if self.replacement == nil then self.replacement = false end
   check_boolean("RandomSampler", "replacement", self.replacement)
@@ -141,7 +141,7 @@ local SubsetRandomSampler = samplers.SubsetRandomSampler
 
 function SubsetRandomSampler:__init(...)
   self.indices, self.generator =
-    arguments("SubsetRandomSampler", {"indices", "generator"}, ...)
+    arguments("SubsetRandomSampler", {"indices", "generator", options = 2}, ...)
   check_items("SubsetRandomSampler", "indices", self.indices)
 end
 
@@ -166,7 +166,7 @@ function WeightedRandomSampler:__init(...)
   local who = "WeightedRandomSampler"
   local weights
   weights, self.num_samples, self.replacement, self.generator =
-    arguments(who, {"weights", "num_samples", "replacement", "generator"}, ...)
+    arguments(who, {"weights", "num_samples", "replacement", "generator", options = 3}, ...)
   check_count(who, "num_samples", self.num_samples)
   if self.replacement == nil then self.replacement = true end
   check_boolean(who, "replacement", self.replacement)
@@ -199,7 +199,8 @@ local DistributedSampler = samplers.DistributedSampler
 function DistributedSampler:__init(...)
   local who = "DistributedSampler"
   self.dataset, self.num_replicas, self.rank, self.shuffle, self.seed, self.drop_last =
-    arguments(who, {"dataset", "num_replicas", "rank", "shuffle", "seed", "drop_last"}, ...)
+    arguments(who, {"dataset", "num_replicas", "rank", "shuffle", "seed", "drop_last",
+      options = 2}, ...)
   check_items(who, "dataset", self.dataset)
   check_count(who, "num_replicas", self.num_replicas)
   if math.type(self.rank) ~= "integer" or self.rank < 0 or self.rank >= self.num_replicas then

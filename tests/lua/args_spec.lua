@@ -102,6 +102,33 @@ describe("arguments", function()
     parity.refused("cutoffs should be a sequence", nn.AdaptiveLogSoftmaxWithLoss, 4, 4, {})
   end)
 
+  it("may be an empty table for the rest of it as well", function()
+    local nn, ones = lucerna.nn, lucerna.ones
+    local utils, rnn, schedulers = nn.utils, nn.utils.rnn, lucerna.optim.lr_scheduler
+    local x, y = ones(3, 2), ones(2, 2)
+    assert.same({ 3, 2, 2 }, rnn.pad_sequence({ x, y }, {}).shape)
+    local packed = rnn.pack_sequence({ x, y }, {})
+    assert.same({ 3, 2, 2 }, rnn.pad_packed_sequence(packed, {}).shape)
+    assert.same({ 5, 2 }, rnn.pack_padded_sequence(ones(3, 2, 2), { 3, 2 }, {}).data.shape)
+    assert.same({ 2, 2 }, rnn.unpad_sequence(ones(3, 2, 2), lucerna.tensor { 3, 2 }, {})[2].shape)
+    local sgd = lucerna.optim.SGD({ x }, { lr = 0.5 })
+    assert.equal(1, schedulers.CyclicLR(sgd, 0.5, 1, {}).max_lrs[1])
+    assert.same({ 1 }, schedulers.LambdaLR(sgd, function() return 2 end, {}):get_last_lr())
+    assert.equal(10, lucerna.optim.swa_utils.SWALR(sgd, 1, {}).anneal_epochs)
+    parity.refused("You must define either total_steps", schedulers.OneCycleLR, sgd, 1, {})
+    assert.equal(3, #lucerna.data.RandomSampler(x, {}))
+    assert.equal(2, #lucerna.data.random_split(x, { 1, 2 }, {}))
+    assert.equal(65536, lucerna.amp.GradScaler({}):get_scale())
+    assert.equal(2, utils.get_total_norm({ y }, {}):item())
+    local pruned = utils.prune.l1_unstructured(nn.Linear(2, 2), "weight", 1, {})
+    assert.equal(3, pruned.weight_mask:sum():item())
+    assert.same({ 2 }, lucerna.distributions.Categorical(ones(2), {}).probs.shape)
+    local net = nn.Sequential()
+    net:set_submodule("0", nn.ReLU(), {})
+    assert.equal(1, #net)
+    assert.equal(2, #utils.remove_weight_norm(utils.weight_norm(nn.Linear(2, 2)), {}).weight)
+  end)
+
   it("may be named in calls of modules, of those written in Lua too", function()
     local nn, ones = lucerna.nn, lucerna.ones
     local input, targets = ones(2, 4), lucerna.tensor { 1, 3 }

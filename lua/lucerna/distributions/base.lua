@@ -251,7 +251,7 @@ end
 -- or logits says how they end.
 function base.init_trials(self, who, default, ...)
   local total_count, probs, logits, validate_args =
-    arguments(who, {"total_count", "probs", "logits", "validate_args"}, ...)
+    arguments(who, {"total_count", "probs", "logits", "validate_args", options = 3}, ...)
   local name, value = base.one_of(who, probs, logits)
   local count, given =
     tools.broadcast(who, {"total_count", name}, total_count or default, value)
@@ -271,6 +271,7 @@ end
 -- (self, ...) that broadcasts the former, sets them in self, and returns the latter.
 function base.taker(who, names)
   local all = join(names, {"validate_args"})
+  all.options = #all
   local function take(self, ...)
     set(self, names, 1, tools.broadcast(who, names, ...))
     return (select(#names + 1, ...))

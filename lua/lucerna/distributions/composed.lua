@@ -31,7 +31,7 @@ local Independent = M.Independent
 
 function Independent:__init(...)
   local d, n, validate_args = arguments("Independent",
-    {"base_distribution", "reinterpreted_batch_ndims", "validate_args"}, ...)
+    {"base_distribution", "reinterpreted_batch_ndims", "validate_args", options = 3}, ...)
   check_base("Independent", d)
   if math.type(n) ~= "integer" or n < 0 then
     fail("Independent: reinterpreted_batch_ndims must be a count (got %s)", n)
@@ -120,7 +120,7 @@ end
 
 function Transformed:__init(...)
   local d, list, validate_args = arguments("TransformedDistribution",
-    {"base_distribution", "transforms", "validate_args"}, ...)
+    {"base_distribution", "transforms", "validate_args", options = 3}, ...)
   check_base("TransformedDistribution", d)
   self.transforms = transform_list(list)
   local transform = transforms.ComposeTransform(self.transforms)
@@ -219,7 +219,8 @@ LogNormal.arg_constraints = normal.Normal.arg_constraints
 LogNormal.support, LogNormal._expand = constraints.positive, expand_both
 
 function LogNormal:__init(...)
-  local loc, scale, validate_args = arguments("LogNormal", {"loc", "scale", "validate_args"}, ...)
+  local loc, scale, validate_args =
+    arguments("LogNormal", {"loc", "scale", "validate_args", options = 3}, ...)
   set_base(self, normal.Normal, loc, scale, transforms.ExpTransform(), validate_args)
 end
 
@@ -239,7 +240,7 @@ local function half(name, Base)
   class.arg_constraints = {"scale", scale = constraints.positive}
   class.support, class._expand = constraints.nonnegative, expand_both
   function class:__init(...)
-    local scale, validate_args = arguments(name, {"scale", "validate_args"}, ...)
+    local scale, validate_args = arguments(name, {"scale", "validate_args", options = 2}, ...)
     set_base(self, Base, 0.0, scale, transforms.AbsTransform(), validate_args)
   end
   function class.getters:mode() return lucerna.zeros_like(self.scale:detach()) end

@@ -30,7 +30,7 @@ end
 
 function Class:__init(...)
   local probs, logits, lims, validate_args =
-    arguments("ContinuousBernoulli", {"probs", "logits", "lims", "validate_args"}, ...)
+    arguments("ContinuousBernoulli", {"probs", "logits", "lims", "validate_args", options = 2}, ...)
   local shape = base.set_one(self, "ContinuousBernoulli", probs, logits)
   self._lims = lims or {0.499, 0.501}
   if type(self._lims) ~= "table" or type(self._lims[1]) ~= "number"

@@ -97,7 +97,7 @@ base.probs_or_logits(Geometric, true)
 
 function Geometric:__init(...)
   local probs, logits, validate_args =
-    arguments("Geometric", {"probs", "logits", "validate_args"}, ...)
+    arguments("Geometric", {"probs", "logits", "validate_args", options = 2}, ...)
   Distribution.__init(self, base.set_one(self, "Geometric", probs, logits), {}, validate_args)
   if self._validate_args and probs ~= nil and not self.probs:gt(0):all():item() then
     tools.fail("Geometric: Expected parameter probs (Tensor of shape %s) of distribution %s to be "

@@ -23,7 +23,7 @@ base.probs_or_logits(Bernoulli, true)
 
 function Bernoulli:__init(...)
   local probs, logits, validate_args =
-    arguments("Bernoulli", {"probs", "logits", "validate_args"}, ...)
+    arguments("Bernoulli", {"probs", "logits", "validate_args", options = 2}, ...)
   Distribution.__init(self, base.set_one(self, "Bernoulli", probs, logits), {}, validate_args)
 end
 
@@ -74,7 +74,7 @@ end
 
 function Categorical:__init(...)
   local probs, logits, validate_args =
-    arguments("Categorical", {"probs", "logits", "validate_args"}, ...)
+    arguments("Categorical", {"probs", "logits", "validate_args", options = 2}, ...)
   set_categories(self, "Categorical", probs, logits)
   Distribution.__init(self, tools.first(self.param_shape, -1), {}, validate_args)
 end
@@ -143,7 +143,8 @@ OneHot.support, OneHot.has_enumerate_support = constraints.one_hot, true
 of_categories.fields(OneHot)
 
 local function set_one_hot(self, who, ...)
-  local probs, logits, validate_args = arguments(who, {"probs", "logits", "validate_args"}, ...)
+  local probs, logits, validate_args =
+    arguments(who, {"probs", "logits", "validate_args", options = 2}, ...)
   of_categories.init(self, who, probs, logits, validate_args)
 end
 

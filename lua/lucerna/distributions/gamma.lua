@@ -115,7 +115,7 @@ StudentT.support, StudentT.has_rsample = constraints.real, true
 
 function StudentT:__init(...)
   local df, loc, scale, validate_args =
-    arguments("StudentT", {"df", "loc", "scale", "validate_args"}, ...)
+    arguments("StudentT", {"df", "loc", "scale", "validate_args", options = 2}, ...)
   self.df, self.loc, self.scale =
     tools.broadcast("StudentT", {"df", "loc", "scale"}, df, loc or 0.0, scale or 1.0)
   self._chi2 = M.Chi2(self.df, false)
@@ -175,7 +175,7 @@ Dirichlet.support, Dirichlet.has_rsample = constraints.simplex, true
 
 function Dirichlet:__init(...)
   local concentration, validate_args =
-    arguments("Dirichlet", {"concentration", "validate_args"}, ...)
+    arguments("Dirichlet", {"concentration", "validate_args", options = 2}, ...)
   tools.tensor("Dirichlet", "concentration", concentration)
   if concentration:dim() < 1 then
     tools.fail("Dirichlet: `concentration` parameter must be at least one-dimensional.")

@@ -51,7 +51,7 @@ end
 
 function LowRank:__init(...)
   local loc, factor, diag, validate_args = arguments("LowRankMultivariateNormal",
-    {"loc", "cov_factor", "cov_diag", "validate_args"}, ...)
+    {"loc", "cov_factor", "cov_diag", "validate_args", options = 4}, ...)
   local n = check(loc, factor, diag)
   local batch = tools.broadcast_shape(first(loc.shape, -1), factor:select(-1, 1):select(-1, 1))
   batch = tools.broadcast_shape(batch, diag:select(-1, 1))

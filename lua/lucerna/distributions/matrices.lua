@@ -28,7 +28,8 @@ Wishart.arg_constraints = {"covariance_matrix", "precision_matrix", "scale_tril"
 Wishart.support, Wishart.has_rsample = constraints.positive_definite, true
 normal.matrix_getters(Wishart)
 
-local NAMES = {"df", "covariance_matrix", "precision_matrix", "scale_tril", "validate_args"}
+local NAMES = {"df", "covariance_matrix", "precision_matrix", "scale_tril", "validate_args",
+  options = 3}
 
 function Wishart:__init(...)
   local df, covariance, precision, scale_tril, validate_args = arguments("Wishart", NAMES, ...)
@@ -134,7 +135,7 @@ LKJ.support = constraints.corr_cholesky
 
 function LKJ:__init(...)
   local dim, concentration, validate_args =
-    arguments("LKJCholesky", {"dim", "concentration", "validate_args"}, ...)
+    arguments("LKJCholesky", {"dim", "concentration", "validate_args", options = 2}, ...)
   if math.type(dim) ~= "integer" or dim < 2 then
     fail("LKJCholesky: Expected dim to be an integer greater than or equal to 2. Found dim=%s.",
       dim)

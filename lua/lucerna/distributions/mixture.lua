@@ -25,7 +25,7 @@ discrete.of_categories.fields(Multinomial)
 
 function Multinomial:__init(...)
   local total_count, probs, logits, validate_args =
-    arguments("Multinomial", {"total_count", "probs", "logits", "validate_args"}, ...)
+    arguments("Multinomial", {"total_count", "probs", "logits", "validate_args", options = 3}, ...)
   total_count = total_count or 1
   if math.type(total_count) ~= "integer" or total_count < 0 then
     tools.fail("Multinomial: inhomogeneous total_count is not supported (got %s)", total_count)
@@ -100,7 +100,7 @@ end
 
 function Mixture:__init(...)
   local mixture, component, validate_args = arguments("MixtureSameFamily",
-    {"mixture_distribution", "component_distribution", "validate_args"}, ...)
+    {"mixture_distribution", "component_distribution", "validate_args", options = 3}, ...)
   check_parts(mixture, component)
   local inner = tools.first(component.batch_shape, -1)
   local batch = tools.broadcast_shape(inner, mixture.logits:select(-1, 1))

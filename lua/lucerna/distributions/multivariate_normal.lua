@@ -62,7 +62,8 @@ function M.factor_of(name, matrix)
   return name == "scale_tril" and matrix or of_precision(matrix)
 end
 
-local NAMES = {"loc", "covariance_matrix", "precision_matrix", "scale_tril", "validate_args"}
+local NAMES = {"loc", "covariance_matrix", "precision_matrix", "scale_tril", "validate_args",
+  options = 3}
 
 function Normal:__init(...)
   local loc, covariance, precision, scale_tril, validate_args =

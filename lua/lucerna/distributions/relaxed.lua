@@ -28,7 +28,7 @@ local function as_tensor(who, temperature, like)
   return lucerna.tensor(temperature, tools.like(like))
 end
 
-local NAMES = {"temperature", "probs", "logits", "validate_args"}
+local NAMES = {"temperature", "probs", "logits", "validate_args", options = 3}
 
 -- ---- RelaxedBernoulli ----
 
@@ -123,7 +123,7 @@ LogisticNormal.support = constraints.simplex
 
 function LogisticNormal:__init(...)
   local loc, scale, validate_args =
-    arguments("LogisticNormal", {"loc", "scale", "validate_args"}, ...)
+    arguments("LogisticNormal", {"loc", "scale", "validate_args", options = 3}, ...)
   loc, scale = tools.broadcast("LogisticNormal", {"loc", "scale"}, loc, scale)
   local d = normal.Normal(loc, scale, validate_args)
   if #d.batch_shape == 0 then d = d:expand(1) end

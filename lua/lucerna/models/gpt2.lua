@@ -114,7 +114,7 @@ local function initialize(net, layers)
 end
 
 local OPTIONS = {"vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_inner", "dropout",
-  "layer_norm_epsilon"}
+  "layer_norm_epsilon", options = 1}
 local SIZES = {table.unpack(OPTIONS, 1, 6)}
 
 --- GPT2{vocab_size=50257, n_positions=1024, n_embd=768, n_layer=12, n_head=12, n_inner=4 * n_embd,
@@ -190,7 +190,7 @@ local function extend(self, ids, count, ...)
   return ids
 end
 
-local GENERATE = {"ids", "max_new_tokens", "temperature", "top_k", "generator"}
+local GENERATE = {"ids", "max_new_tokens", "temperature", "top_k", "generator", options = 2}
 
 --- generate(ids, {max_new_tokens=20, temperature=1, top_k=, generator=}): ids [N, T] or [T] with
 -- max_new_tokens more, each drawn by the logits / temperature of the top_k likeliest (of all

@@ -87,7 +87,7 @@ local MobileNetV2 = nn.class("MobileNetV2")
 mobilenet.MobileNetV2 = MobileNetV2
 
 local OPTIONS = {"num_classes", "width_mult", "inverted_residual_setting", "round_nearest",
-  "norm_layer", "dropout"}
+  "norm_layer", "dropout", options = 1}
 
 --- MobileNetV2{num_classes=1000, width_mult=1, inverted_residual_setting=, round_nearest=8,
 -- norm_layer=nn.BatchNorm2d, dropout=0.2}: [N, 3, H, W] -> [N, num_classes]. width_mult scales the

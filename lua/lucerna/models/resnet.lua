@@ -93,7 +93,7 @@ local ResNet = nn.class("ResNet")
 resnet.ResNet = ResNet
 
 local OPTIONS = {"block", "layers", "num_classes", "zero_init_residual", "groups",
-  "width_per_group", "replace_stride_with_dilation", "norm_layer"}
+  "width_per_group", "replace_stride_with_dilation", "norm_layer", options = 3}
 local SIZES = {"num_classes", "groups", "width_per_group"}
 
 -- A stage of `count` blocks. `at` has what the last one left: inplanes and dilation.

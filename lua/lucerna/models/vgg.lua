@@ -48,7 +48,7 @@ end
 -- of an image; [N, 3, H, W] -> [N, num_classes].
 function VGG:__init(...)
   local features, num_classes, init_weights, dropout =
-    arguments("VGG", {"features", "num_classes", "init_weights", "dropout"}, ...)
+    arguments("VGG", {"features", "num_classes", "init_weights", "dropout", options = 2}, ...)
   local p = dropout or 0.5
   num_classes = num_classes or 1000
   sizes("VGG", {"num_classes"}, num_classes)

@@ -65,7 +65,8 @@ local VisionTransformer = nn.class("VisionTransformer")
 vision_transformer.VisionTransformer = VisionTransformer
 
 local OPTIONS = {"image_size", "patch_size", "num_layers", "num_heads", "hidden_dim", "mlp_dim",
-  "dropout", "attention_dropout", "num_classes", "representation_size", "norm_layer"}
+  "dropout", "attention_dropout", "num_classes", "representation_size", "norm_layer",
+  options = 1}
 
 local function read_options(...)
   local values, o = table.pack(arguments("VisionTransformer", OPTIONS, ...)), {}

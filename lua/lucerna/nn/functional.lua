@@ -15,7 +15,7 @@ local F = core.functional
 function F.triplet_margin_with_distance_loss(...)
   local who = "triplet_margin_with_distance_loss"
   local anchor, positive, negative, distance, margin, swap, reduction = arguments(who, { "anchor",
-    "positive", "negative", "distance_function", "margin", "swap", "reduction" }, ...)
+    "positive", "negative", "distance_function", "margin", "swap", "reduction", options = 4 }, ...)
   check.tensor(who, "anchor", anchor)
   check.tensor(who, "positive", positive)
   check.tensor(who, "negative", negative)

@@ -40,8 +40,8 @@ return {
   -- SyncBatchNorm of the same tensors; a new one if module is a BatchNorm itself.
   convert_sync_batchnorm = function(...)
     local class = core.is_class((...)) -- called as a method of the class
-    local module, group = arguments("convert_sync_batchnorm", { "module", "process_group" },
-      select(class and 2 or 1, ...))
+    local module, group = arguments("convert_sync_batchnorm", { "module", "process_group",
+      options = 2 }, select(class and 2 or 1, ...))
     check.module("convert_sync_batchnorm", "module", module)
     if group ~= nil then
       root._fail("convert_sync_batchnorm: process_group: there are no process groups")

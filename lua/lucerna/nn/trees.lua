@@ -134,7 +134,7 @@ end
 function Module:_named_members(...)
   check_self(self, "_named_members")
   local f, prefix, recurse, remove_duplicate = arguments("_named_members",
-    { "get_members_fn", "prefix", "recurse", "remove_duplicate" }, ...)
+    { "get_members_fn", "prefix", "recurse", "remove_duplicate", options = 2 }, ...)
   check.callable("_named_members", "get_members_fn", f)
   prefix = prefix or ""
   local list, memo = {}, {}
@@ -163,10 +163,12 @@ end
 
 -- ---- modes ----
 
+local MODE = { "mode", options = 1 } -- what train takes
+
 --- train(mode=true): sets the mode of this module and all below it.
 function Module:train(...)
   check_self(self, "train")
-  local mode = arguments("train", { "mode", options = 1 }, ...)
+  local mode = arguments("train", MODE, ...)
   if mode == nil then mode = true end
   if type(mode) ~= "boolean" then
     fail("train: training mode is expected to be boolean (got %s)", type(mode))
@@ -274,7 +276,7 @@ end
 -- Parameters keep their identity, gradients follow, buffers are replaced. Everything is converted
 -- before anything changes, but for modules below that have an _apply of their own.
 function Module:_apply(...)
-  local f, recurse = arguments("_apply", { "fn", "recurse" }, ...)
+  local f, recurse = arguments("_apply", { "fn", "recurse", options = 2 }, ...)
   check.callable("_apply", "fn", f)
   scoped(modes.unrecorded, convert, self, f, recurse)
   return self
@@ -381,7 +383,7 @@ function Module:share_memory() return cast(self, "share_memory") end
 --- to_empty{device=, recurse=true}: gives all parameters and buffers new, uninitialized memory.
 function Module:to_empty(...)
   check_self(self, "to_empty")
-  local device, recurse = arguments("to_empty", { "device", "recurse" }, ...)
+  local device, recurse = arguments("to_empty", { "device", "recurse", options = 2 }, ...)
   check.device("to_empty", "device", device)
   return self:_apply(function(t) return root.empty_like(t) end, recurse ~= false)
 end
@@ -392,7 +394,7 @@ end
 -- path, or adds it there (not if strict).
 function Module:set_submodule(...)
   local target, module, strict =
-    arguments("set_submodule", { "target", "module", "strict" }, ...)
+    arguments("set_submodule", { "target", "module", "strict", options = 3 }, ...)
   if type(target) ~= "string" or target == "" then
     fail("set_submodule: Cannot set the submodule without a target name!")
   end

@@ -54,7 +54,7 @@ function CyclicLR:__init(...)
   local optimizer, base_lr, max_lr, up, down, mode, gamma, scale_fn, scale_mode, cycle_momentum,
     base_momentum, max_momentum, last_epoch = arguments("CyclicLR", {"optimizer", "base_lr",
     "max_lr", "step_size_up", "step_size_down", "mode", "gamma", "scale_fn", "scale_mode",
-    "cycle_momentum", "base_momentum", "max_momentum", "last_epoch"}, ...)
+    "cycle_momentum", "base_momentum", "max_momentum", "last_epoch", options = 4}, ...)
   check_optimizer("CyclicLR", optimizer)
   local base_lrs = per_group("CyclicLR", "base_lr", optimizer, base_lr)
   self.optimizer, self.max_lrs = optimizer, per_group("CyclicLR", "max_lr", optimizer, max_lr)
@@ -164,7 +164,8 @@ function OneCycleLR:__init(...)
     cycle_momentum, base_momentum, max_momentum, div_factor, final_div_factor, three_phase,
     last_epoch = arguments("OneCycleLR", {"optimizer", "max_lr", "total_steps", "epochs",
     "steps_per_epoch", "pct_start", "anneal_strategy", "cycle_momentum", "base_momentum",
-    "max_momentum", "div_factor", "final_div_factor", "three_phase", "last_epoch"}, ...)
+    "max_momentum", "div_factor", "final_div_factor", "three_phase", "last_epoch",
+    options = 3}, ...)
   check_optimizer("OneCycleLR", optimizer)
   self.optimizer, self.total_steps = optimizer, count_steps(total_steps, epochs, steps_per_epoch)
   pct_start = pct_start or 0.3

@@ -58,7 +58,7 @@ local ByFunction = classes.new("ByFunction", LRScheduler)
 
 function ByFunction:__init(...)
   local optimizer, lr_lambda, last_epoch = arguments(self.__name,
-    {"optimizer", "lr_lambda", "last_epoch"}, ...)
+    {"optimizer", "lr_lambda", "last_epoch", options = 3}, ...)
   check_optimizer(self.__name, optimizer)
   local n = #optimizer.param_groups
   local list = type(lr_lambda) == "table" and not is_callable(lr_lambda) and lr_lambda
@@ -496,7 +496,8 @@ lr_scheduler.ChainedScheduler = classes.new("ChainedScheduler", Composed)
 local ChainedScheduler = lr_scheduler.ChainedScheduler
 
 function ChainedScheduler:__init(...)
-  local schedulers, optimizer = arguments("ChainedScheduler", {"schedulers", "optimizer"}, ...)
+  local schedulers, optimizer = arguments("ChainedScheduler", {"schedulers", "optimizer",
+    options = 2}, ...)
   self.optimizer = check_parts("ChainedScheduler", optimizer, schedulers)
   self._schedulers = {table.unpack(schedulers)}
   self._last_lr = current(self.optimizer)
@@ -521,7 +522,7 @@ end
 
 function SequentialLR:__init(...)
   local optimizer, schedulers, milestones, last_epoch = arguments("SequentialLR",
-    {"optimizer", "schedulers", "milestones", "last_epoch"}, ...)
+    {"optimizer", "schedulers", "milestones", "last_epoch", options = 4}, ...)
   check_optimizer("SequentialLR", optimizer)
   check_parts("SequentialLR", optimizer, schedulers)
   local points = type(milestones) == "table" and #milestones or -1

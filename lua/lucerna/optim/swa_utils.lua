@@ -195,7 +195,7 @@ local SWALR = swa_utils.SWALR
 
 function SWALR:__init(...)
   local optimizer, swa_lr, anneal_epochs, strategy, last_epoch = arguments("SWALR",
-    {"optimizer", "swa_lr", "anneal_epochs", "anneal_strategy", "last_epoch"}, ...)
+    {"optimizer", "swa_lr", "anneal_epochs", "anneal_strategy", "last_epoch", options = 3}, ...)
   scheduler.check_optimizer("SWALR", optimizer)
   local groups = optimizer.param_groups
   if type(swa_lr) == "table" and #swa_lr ~= #groups then

@@ -46,7 +46,7 @@ end
 -- norm_type is any number, math.huge or "inf" for the largest element.
 function clip.get_total_norm(...)
   local tensors, norm_type, strict = arguments("get_total_norm",
-    { "tensors", "norm_type", "error_if_nonfinite", "foreach" }, ...)
+    { "tensors", "norm_type", "error_if_nonfinite", "foreach", options = 2 }, ...)
   return total_norm_of("get_total_norm", check.tensors("get_total_norm", "tensors", tensors),
     norm_type, strict)
 end

@@ -25,7 +25,7 @@ end
 --- What remove_…(module, name = "weight") is called with, the hook it means and its id; label: of
 -- the function that made the hook.
 function computed.arguments(who, label, is_mine, ...)
-  local module, name = arguments(who, { "module", "name" }, ...)
+  local module, name = arguments(who, { "module", "name", options = 2 }, ...)
   name = name or "weight"
   local hook, id = computed.find(check.module(who, "module", module), is_mine, name)
   if not hook then

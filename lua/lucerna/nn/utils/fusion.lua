@@ -37,7 +37,8 @@ end
 -- [in, out, …]. conv_b, bn_w and bn_b may be nil.
 function fusion.fuse_conv_bn_weights(...)
   local weight, bias, mean, var, eps, gamma, beta, transpose = arguments("fuse_conv_bn_weights",
-    { "conv_w", "conv_b", "bn_rm", "bn_rv", "bn_eps", "bn_w", "bn_b", "transpose" }, ...)
+    { "conv_w", "conv_b", "bn_rm", "bn_rv", "bn_eps", "bn_w", "bn_b", "transpose",
+      options = 8 }, ...)
   local shape = { -1 }
   for d = 2, check.tensor("fuse_conv_bn_weights", "conv_w", weight):dim() do shape[d] = 1 end
   if transpose then shape[1], shape[2] = 1, -1 end
@@ -70,7 +71,8 @@ end
 --- fuse_conv_bn_eval(conv, bn, transpose = false): a new convolution that does what the two do, one
 -- after the other, in eval mode.
 function fusion.fuse_conv_bn_eval(...)
-  local conv, bn, transpose = arguments("fuse_conv_bn_eval", { "conv", "bn", "transpose" }, ...)
+  local conv, bn, transpose = arguments("fuse_conv_bn_eval",
+    { "conv", "bn", "transpose", options = 3 }, ...)
   check_modules("fuse_conv_bn_eval", "conv", conv, bn)
   return replace(conv:clone(), fusion.fuse_conv_bn_weights(conv.weight, conv.bias, bn.running_mean,
     bn.running_var, bn.eps, bn.weight, bn.bias, transpose or false))

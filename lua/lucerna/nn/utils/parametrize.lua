@@ -388,7 +388,7 @@ end
 function parametrize.register_parametrization(...)
   local who = "register_parametrization"
   local module, name, parametrization, unsafe = arguments(who,
-    { "module", "tensor_name", "parametrization", "unsafe" }, ...)
+    { "module", "tensor_name", "parametrization", "unsafe", options = 4 }, ...)
   check.module(who, "module", module)
   check.string(who, "tensor_name", name)
   check.module(who, "parametrization", parametrization)
@@ -415,7 +415,7 @@ end
 function parametrize.remove_parametrizations(...)
   local who = "remove_parametrizations"
   local module, name, leave_parametrized = arguments(who,
-    { "module", "tensor_name", "leave_parametrized" }, ...)
+    { "module", "tensor_name", "leave_parametrized", options = 3 }, ...)
   check.module(who, "module", module)
   if not parametrize.is_parametrized(module, check.string(who, "tensor_name", name)) then
     check.fail("Module %s does not have a parametrization on %s", check.text(module), name)

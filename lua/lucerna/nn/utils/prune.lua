@@ -386,6 +386,7 @@ end
 -- A function that applies the class to arguments of these names.
 local function applies(name, class, names)
   local all = { "module", "name", table.unpack(names) }
+  all.options = 4
   return function(...)
     local values = table.pack(arguments(name, all, ...))
     local options = {}

@@ -165,7 +165,7 @@ end
 -- tensor), which must fall unless enforce_sorted is false.
 function rnn.pack_padded_sequence(...)
   return pack_padded("pack_padded_sequence", arguments("pack_padded_sequence",
-    { "input", "lengths", "batch_first", "enforce_sorted" }, ...))
+    { "input", "lengths", "batch_first", "enforce_sorted", options = 3 }, ...))
 end
 
 -- [n, batch, *] made [n, most, *].
@@ -215,7 +215,7 @@ end
 function rnn.pad_packed_sequence(...)
   local who = "pad_packed_sequence"
   local sequence, batch_first, value, total = arguments(who,
-    { "sequence", "batch_first", "padding_value", "total_length" }, ...)
+    { "sequence", "batch_first", "padding_value", "total_length", options = 2 }, ...)
   check_packed(who, sequence)
   local sizes = sequence.batch_sizes:tolist()
   local steps = total_steps(who, total, #sizes)
@@ -277,7 +277,7 @@ end
 -- [L_i, *] in one tensor [T, B, *] (batch_first: [B, T, *]).
 function rnn.pad_sequence(...)
   return pad("pad_sequence", arguments("pad_sequence",
-    { "sequences", "batch_first", "padding_value", "padding_side" }, ...))
+    { "sequences", "batch_first", "padding_value", "padding_side", options = 2 }, ...))
 end
 
 local function unpad(who, padded, lengths, batch_first)
@@ -295,14 +295,15 @@ end
 --- unpad_sequence(padded_sequences, lengths, batch_first = false): the sequences as an array.
 function rnn.unpad_sequence(...)
   local sequences = unpad("unpad_sequence", arguments("unpad_sequence",
-    { "padded_sequences", "lengths", "batch_first" }, ...)) -- no tail call: errors name this one
-  return sequences
+    { "padded_sequences", "lengths", "batch_first", options = 3 }, ...))
+  return sequences -- no tail call: errors name this one
 end
 
 --- pack_sequence(sequences, enforce_sorted = true): a PackedSequence of tensors [L_i, *].
 function rnn.pack_sequence(...)
   local who = "pack_sequence"
-  local sequences, enforce_sorted = arguments(who, { "sequences", "enforce_sorted" }, ...)
+  local sequences, enforce_sorted = arguments(who,
+    { "sequences", "enforce_sorted", options = 2 }, ...)
   local list, lengths = check.tensors(who, "sequences", sequences), {}
   local padded = pad(who, list)
   for k, seq in ipairs(list) do lengths[k] = seq:size(1) end
