@@ -15,13 +15,13 @@ local transformer = {}
 
 -- ---- what the classes share ----
 
--- The arguments of a forward, of which the first ones are tensors, and masks where they are given.
-local function read(who, names, tensors, ...)
-  names.options = tensors + 1
-  local values = table.pack(arguments(who, names, ...))
-  for i, name in ipairs(names) do
-    local mask = values[i] ~= nil and name:find "mask"
-    if i <= tensors or mask then check.tensor(who, name, values[i]) end
+-- The arguments of a forward, of which those before the options are tensors, and masks where they
+-- are given.
+local function read(who, names, ...)
+  local values = { arguments(who, names, ...) }
+  for i = 1, #names do
+    local mask = values[i] ~= nil and names[i]:find "mask"
+    if i < names.options or mask then check.tensor(who, names[i], values[i]) end
   end
   return table.unpack(values, 1, #names)
 end
@@ -148,10 +148,11 @@ end
 EncoderLayer._sa_block = attend_to_itself
 EncoderLayer._ff_block = feed_forward(2)
 
+local ENCODE_LAYER = { "src", "src_mask", "src_key_padding_mask", "is_causal", options = 2 }
+
 function EncoderLayer:forward(...)
   local who = "TransformerEncoderLayer"
-  local x, mask, padding, causal = read(who, { "src", "src_mask", "src_key_padding_mask",
-    "is_causal" }, 1, ...)
+  local x, mask, padding, causal = read(who, ENCODE_LAYER, ...)
   padding = added(who, "src_key_padding_mask", padding, x.dtype)
   mask = added(who, "src_mask", mask, x.dtype)
   x = residual(self, "norm1", x, "_sa_block", mask, padding, causal)
@@ -179,11 +180,11 @@ function DecoderLayer:_mha_block(x, memory, mask, padding, causal)
 end
 
 local DECODE = { "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
-  "memory_key_padding_mask", "tgt_is_causal", "memory_is_causal" }
+  "memory_key_padding_mask", "tgt_is_causal", "memory_is_causal", options = 3 }
 
 function DecoderLayer:forward(...)
   local x, memory, mask, memory_mask, padding, memory_padding, causal, memory_causal =
-    read("TransformerDecoderLayer", DECODE, 2, ...)
+    read("TransformerDecoderLayer", DECODE, ...)
   x = residual(self, "norm1", x, "_sa_block", mask, padding, causal)
   x = residual(self, "norm2", x, "_mha_block", memory, memory_mask, memory_padding, memory_causal)
   return (residual(self, "norm3", x, "_ff_block"))
@@ -243,10 +244,11 @@ local function batch_first_of(layers)
   return first and first.self_attn and first.self_attn.batch_first
 end
 
+local ENCODE = { "src", "mask", "src_key_padding_mask", "is_causal", options = 2 }
+
 function Encoder:forward(...)
   local who = "TransformerEncoder"
-  local x, mask, padding, causal = read(who, { "src", "mask", "src_key_padding_mask",
-    "is_causal" }, 1, ...)
+  local x, mask, padding, causal = read(who, ENCODE, ...)
   padding = added(who, "src_key_padding_mask", padding, x.dtype)
   mask = added(who, "mask", mask, x.dtype)
   local zeros = skipped(self, x, mask, padding)
@@ -276,7 +278,7 @@ end
 
 function Decoder:forward(...)
   local x, memory, mask, memory_mask, padding, memory_padding, causal, memory_causal =
-    read("TransformerDecoder", DECODE, 2, ...)
+    read("TransformerDecoder", DECODE, ...)
   causal = is_causal(mask, causal, x, batch_first_of(self.layers))
   for _, layer in ipairs(self.layers) do
     x = layer(x, memory, mask, memory_mask, padding, memory_padding, causal, memory_causal or false)
@@ -318,11 +320,11 @@ end
 
 local SEQUENCES = { "src", "tgt", "src_mask", "tgt_mask", "memory_mask", "src_key_padding_mask",
   "tgt_key_padding_mask", "memory_key_padding_mask", "src_is_causal", "tgt_is_causal",
-  "memory_is_causal" }
+  "memory_is_causal", options = 3 }
 
 function Transformer:forward(...)
   local src, tgt, src_mask, tgt_mask, memory_mask, src_padding, tgt_padding, memory_padding,
-    src_causal, tgt_causal, memory_causal = read("Transformer", SEQUENCES, 2, ...)
+    src_causal, tgt_causal, memory_causal = read("Transformer", SEQUENCES, ...)
   local batch = self.batch_first and 1 or 2
   if src:dim() == 3 and (tgt:dim() ~= 3 or src:size(batch) ~= tgt:size(batch)) then
     fail("Transformer: the batch number of src and tgt must be equal")
