@@ -511,6 +511,7 @@ describe("kl_divergence", function()
     assert.matches("No KL%(p || q%) is implemented for p type Normal and q type Poisson",
       message(D.Normal(0, 1), D.Poisson(1)))
     assert.matches("q must be a Distribution %(got number%)", message(D.Normal(0, 1), 2))
+    assert.matches("p must be a Distribution %(got nil%)", message())
     parity.refused("Expected type_p to be a Distribution subclass but got 1",
       D.register_kl, 1, D.Normal)
   end)

@@ -48,15 +48,17 @@ local function refuse(p, q)
     q.__name)
 end
 
+local function check_distribution(name, d)
+  if not classes.is_a(d, base.Distribution) then
+    tools.fail("kl_divergence: %s must be a Distribution (got %s)", name, type(d))
+  end
+end
+
 --- kl_divergence(p, q): the divergence of q from p, of the shape batch_shape.
 function kl.kl_divergence(...)
   local p, q = arguments("kl_divergence", {"p", "q"}, ...)
-  for name, d in pairs {p = p or false, q = q or false} do
-    local class = type(d) == "table" and getmetatable(d)
-    if not (class and is_class(class)) then
-      tools.fail("kl_divergence: %s must be a Distribution (got %s)", name, type(d))
-    end
-  end
+  check_distribution("p", p)
+  check_distribution("q", q)
   local f = find(getmetatable(p), getmetatable(q))
   if not f then refuse(p, q) end
   return f(p, q)
