@@ -185,7 +185,7 @@ local FLOATS = {
 }
 
 local INFO = {} -- by dtype
-local DTYPE = { "dtype" } -- what finfo and iinfo take
+local DTYPE = { "dtype", options = 1 } -- what finfo and iinfo take
 local PARTS = { complex64 = "float32", complex128 = "float64" }
 
 --- finfo(dtype): bits, eps, max, min, tiny, smallest_normal, resolution of a floating point dtype;

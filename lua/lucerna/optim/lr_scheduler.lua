@@ -318,7 +318,7 @@ function WarmRestarts:_go_to(epoch)
 end
 
 function WarmRestarts:step(...)
-  local epoch = arguments("step", {"epoch"}, ...)
+  local epoch = arguments("step", {"epoch", options = 1}, ...)
   local _ <close> = unless_done(self, "last_epoch", "T_cur", "T_i")
   if epoch == nil and self.last_epoch < 0 then epoch = 0 end
   if epoch then
@@ -421,7 +421,7 @@ end
 
 --- Looks at a metric: a number or a tensor of one element.
 function Plateau:step(...)
-  local metrics, epoch = arguments("step", {"metrics", "epoch"}, ...)
+  local metrics, epoch = arguments("step", {"metrics", "epoch", options = 2}, ...)
   local value = metrics
   if type(value) ~= "number" then
     value = lucerna.is_tensor(metrics) and metrics:item() or metrics

@@ -304,7 +304,7 @@ end
 -- computes the loss, calls backward and returns the loss, which step returns then.
 function Optimizer:step() fail("%s.step is not defined", self.__name) end
 
-local CLOSURE = {"closure"} -- what step takes
+local CLOSURE = {"closure", options = 1} -- what step takes
 
 -- The loss of a step's closure, made with gradients on.
 function Optimizer._evaluate(...)

@@ -165,7 +165,7 @@ local function go_to(self, epoch)
   scheduler.write(self, closed and closed(self) or self:get_lr())
 end
 
-local EPOCH = {"epoch"} -- what step takes
+local EPOCH = {"epoch", options = 1} -- what step takes
 
 --- Advances one epoch and sets the groups' learning rates. step(epoch) goes to an epoch, by the
 -- closed form where there is one.
