@@ -111,14 +111,22 @@ luc_status luc__grad_gather(luc_context *ctx, luc_backward *b) {
   return luc__grad_into_zeros(ctx, b, LUC_OP_scatter_add, b->args[1], b->args[2], g);
 }
 
-/* src's elements at index's places, contiguous. */
+/* src's elements at index's places, of which it may have more. */
+static luc_status source_part(luc_context *ctx, luc_tensor *src, const luc_tensor *index,
+                              luc_tensor **out) {
+  if (index->numel) LUC_TRY(check_index(ctx, index, src, "src", -1));
+  if (src->ndim == index->ndim)
+    return luc__tensor_view(ctx, src, src->ndim, index->sizes, src->strides, src->offset, out);
+  *out = luc__retain(src);
+  return LUC_OK;
+}
+
+/* The same, contiguous. */
 static luc_status source_values(luc_context *ctx, luc_tensor *src, const luc_tensor *self,
                                 const luc_tensor *index, luc_tensor **out) {
   luc_tensor *part;
   LUC_TRY(luc__need_self_dtype(ctx, self, src, "src"));
-  if (index->numel) LUC_TRY(check_index(ctx, index, src, "src", -1));
-  if (src->ndim != index->ndim) return luc__to_contiguous(ctx, src, out);
-  LUC_TRY(luc__tensor_view(ctx, src, src->ndim, index->sizes, src->strides, src->offset, &part));
+  LUC_TRY(source_part(ctx, src, index, &part));
   luc_status status = luc__may_overlap(src, self) ? luc__duplicate(ctx, part, out)
                                                   : luc__to_contiguous(ctx, part, out);
   luc_tensor_release(ctx, part);
@@ -192,12 +200,14 @@ static luc_status in_floats(luc_context *ctx, luc_run_fn run, const luc_value *a
                             luc_value *out) {
   const luc_dtype dtype = args[0].as.tensor->dtype;
   luc_value wide[LUC_MAX_PARAMS], r = luc_v_none();
+  luc_tensor *part;
   memcpy(wide, args, (size_t)nargs * sizeof *wide);
-  for (int i = 0; i <= 3; i += 3)
-    LUC_TRY(luc__as_dense(ctx, args[i].as.tensor, LUC_FLOAT32, &wide[i].as.tensor));
-  LUC_TRY(run(ctx, wide, &r));
-  luc_status status = luc__result(ctx, out, dtype, r.as.tensor);
-  luc_tensor_release(ctx, r.as.tensor);
+  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, LUC_FLOAT32, &wide[0].as.tensor));
+  LUC_TRY(luc__held(ctx, source_part(ctx, args[3].as.tensor, args[2].as.tensor, &part), &part));
+  LUC_TRY(luc__as_dense(ctx, part, LUC_FLOAT32, &wide[3].as.tensor));
+  luc_status status = run(ctx, wide, &r);
+  if (status == LUC_OK) status = luc__result(ctx, out, dtype, r.as.tensor);
+  luc__value_release(ctx, &r);
   return status;
 }
 

@@ -554,6 +554,8 @@ describe("halves added where positions lead", function()
       end
       assert.equal(300, first(zeros:scatter_add(1, ones, one)))
       assert.equal(300, first(zeros:scatter(1, ones, one, {reduce = "add"})))
+      local longer = lucerna.full({1000}, 1):to(lucerna[name])
+      assert.equal(300, first(zeros:scatter_add(1, ones, longer)))
       assert.equal(1, first(zeros:scatter_reduce(1, ones, one, "mean", {include_self = false})))
       local product = name == "bfloat16" and 10.3125 or 10.328125
       assert.equal(product, first(two:scatter_reduce(1, ones, more, "prod")))
@@ -569,6 +571,27 @@ describe("halves added where positions lead", function()
       assert.has_error(function() zeros:scatter_add_(1, ones + 2, one) end)
       assert.same({0, 0}, zeros:tolist())
     end
+  end)
+
+  it("leave nothing behind where memory ran out on the way", function()
+    local x, ones = lucerna.zeros(1000):half(), lucerna.ones(4000)
+    local at, values = ones:long(), ones:half()
+    local function live()
+      collectgarbage()
+      collectgarbage()
+      lucerna.trim_memory()
+      return lucerna.memory().live
+    end
+    local function mean() return x:scatter_reduce(1, at, values, "mean") end
+    assert.near(1, mean()[1]:item(), 1e-3)
+    local before, refused = live(), 0
+    for room = 0, 80000, 1000 do
+      lucerna.set_memory_limit(live() + room)
+      if not pcall(mean) then refused = refused + 1 end
+      lucerna.set_memory_limit(0)
+    end
+    assert.is_true(refused > 40)
+    assert.equal(before, live())
   end)
 end)
 
