@@ -76,8 +76,8 @@ end
 
 -- The value a text names: "conv2d", "nn.Conv2d", "lucerna.nn.Conv2d", "torch.sum", "tensor:sum".
 local function find(text)
-  text = text:gsub("^torch%.", ""):gsub("^lucerna%.", ""):gsub("^Tensor:", "tensor:")
-    :gsub("^nn%.functional%.", "F.")
+  text = text:gsub("^torch%f[^%w_]", "lucerna"):gsub("^lucerna%.", "")
+    :gsub("^Tensor:", "tensor:"):gsub("^nn%.functional%.", "F.")
   local found
   each_place(function(prefix, t)
     if found ~= nil then return end
