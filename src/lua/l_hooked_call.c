@@ -50,8 +50,8 @@ static void push_forward(lua_State *L, const luc_l_peer *peer) {
     lua_getiuservalue(L, SELF, 1);
     bool own = lua_getfield(L, -1, forward) != LUA_TNIL;
     lua_pop(L, 2);
-    if (!own && lua_getfield(L, CLASS, forward) != LUA_TNIL) return;
-    if (!own) lua_pop(L, 1);
+    if (!own && lua_getfield(L, CLASS, forward) == LUA_TFUNCTION) return;
+    if (!own) lua_pop(L, 1); /* nothing, or a property, or what can be called */
   }
   lua_getfield(L, SELF, forward);
 }

@@ -71,6 +71,17 @@ describe("a property", function()
     assert.is_nil(m.color)
   end)
 
+  it("may give a forward, also where a parent gets it later and a hook sees the output", function()
+    local Parent = nn.class("Parent")
+    function Parent:forward(x) return x end
+    local m, seen = nn.class("Child", Parent)(), {}
+    m:register_forward_hook(function(_, _, output) seen[#seen + 1] = output end)
+    assert.equal(3, m(3))
+    Parent.forward = nn.property(function() return function(_, x) return x + 1 end end)
+    assert.equal(4, m(3))
+    assert.same({3, 4}, seen)
+  end)
+
   it("comes before fields, fields before methods", function()
     local Net = nn.class("Net")
     local m = Net()
