@@ -304,6 +304,22 @@ describe("a scheduler's state", function()
     end
   end
 
+  it("takes a count that is a float, as Lua's divisions give it", function()
+    local o = optimizer()
+    local scheduler = lr_scheduler.StepLR(o, 4 / 2, 0.5)
+    local rates = {}
+    for k = 1, 5 do
+      o:step()
+      scheduler:step()
+      rates[k] = o.param_groups[1].lr
+    end
+    assert.are.same({1, 0.5, 0.5, 0.25, 0.25}, rates)
+    parity.refused("StepLR: Expected positive integer step_size, but got 2.5",
+      lr_scheduler.StepLR, o, 2.5)
+    parity.refused("StepLR: Expected positive integer step_size, but got inf",
+      lr_scheduler.StepLR, o, math.huge)
+  end)
+
   it("has PyTorch's keys", function()
     local dict = lr_scheduler.StepLR(optimizer(), 3, 0.5):state_dict()
     assert.are.same({base_lrs = {1.0, 0.25}, last_epoch = 0, step_size = 3, gamma = 0.5,

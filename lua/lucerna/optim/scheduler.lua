@@ -45,8 +45,9 @@ end
 
 scheduler.check_number = require("lucerna.check").number
 
+-- A count, which may be a float, as Lua's divisions give them.
 function scheduler.check_positive(who, name, value)
-  if math.type(value) ~= "integer" or value < 1 then
+  if type(value) ~= "number" or value % 1 ~= 0 or value < 1 then
     fail("%s: Expected positive integer %s, but got %s", who, name, value)
   end
 end
