@@ -20,7 +20,8 @@ local PLACES = {
   "optim.lr_scheduler.LRScheduler:", "optim.swa_utils.", "func.", "distributions.",
   "distributions.Distribution:", "distributions.transforms.", "distributions.constraints.",
   "autograd.functional.", "autograd.graph.", "autograd.", "amp.", "amp.GradScaler:", "data.",
-  "utils.checkpoint.", "models.", "models.GPT2:", "cuda.", "safetensors.", "numpy.", "tensor:",
+  "utils.checkpoint.", "models.", "models.GPT2:", "cuda.", "accelerator.",
+  "backends.cuda.", "backends.cudnn.", "backends.mps.", "safetensors.", "numpy.", "tensor:",
   "tensor.",
 }
 

@@ -38,7 +38,7 @@ local SUBMODULES = {
   nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
   func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
   special = true, summary = true, dot = true, numpy = true, amp = true, profiler = true,
-  utils = true,
+  utils = true, accelerator = true, backends = true,
 }
 
 for name, value in pairs(core) do
@@ -120,6 +120,12 @@ end
 
 --- The mode that use_deterministic_algorithms was given.
 function lucerna.are_deterministic_algorithms_enabled() return deterministic end
+
+--- set_default_device(device): where what is made lies, which so far is the CPU.
+function lucerna.set_default_device(...) core.device(...) end
+
+--- The device that what is made lies on.
+function lucerna.get_default_device() return (core.device("cpu")) end
 
 local PRECISIONS = { highest = true, high = true, medium = true }
 

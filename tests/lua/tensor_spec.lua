@@ -406,6 +406,20 @@ describe("lucerna.cuda", function()
   end)
 end)
 
+describe("the device that ported scripts ask for", function()
+  it("is the CPU", function()
+    local accelerator, mps = lucerna.accelerator, lucerna.backends.mps
+    local device = accelerator.is_available() and accelerator.current_accelerator().type
+      or lucerna.cuda.is_available() and mps.is_available() and "mps" or "cpu"
+    assert.equal(0, accelerator.device_count())
+    lucerna.set_default_device(device)
+    assert.equal(lucerna.device "cpu", lucerna.get_default_device())
+    lucerna.backends.cudnn.benchmark = true
+    assert.is_true(lucerna.backends.cudnn.benchmark)
+    parity.refused("device: device must be 'cpu'", lucerna.set_default_device, "cuda")
+  end)
+end)
+
 describe("set_printoptions", function()
   local function text(options, t)
     lucerna.set_printoptions(options)

@@ -30,6 +30,10 @@ export_chrome_trace.]=]},
 {"is_grad_enabled is_inference_mode_enabled is_anomaly_enabled", [=[
 Are operations recorded? Is inference mode on? Does backward look for NaN?]=]},
 {"cuda.is_available cuda.device_count", "Did this build find CUDA devices? How many?"},
+{[=[
+backends.cuda.is_available backends.cuda.is_built backends.cudnn.is_available
+backends.cudnn.is_built backends.mps.is_available backends.mps.is_built]=],
+  "Is this library of PyTorch's here? Scripts ask before they choose a device. None is."},
 {"idx_load", "The tensor of an IDX file (MNIST's format), gzipped or not."},
 {"is_tensor", "Is it a tensor? A boolean."},
 {"scope", [=[
