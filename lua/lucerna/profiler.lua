@@ -6,6 +6,7 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local json_text = require "lucerna.json_text"
+local region = require "lucerna.region"
 local scoped = require "lucerna.scoped"
 
 local profiler = {}
@@ -71,19 +72,17 @@ function profiler.profile(f, ...)
 end
 
 --- record_function(name, f, ...): f(...), timed as a region of that name in the profile that runs.
-function profiler.record_function(name, f, ...)
+-- Without f: the rest of a block, `local _ <close> = record_function(name)`.
+function profiler.record_function(name, ...)
   check.string("record_function", "name", name)
-  check.callable("record_function", "f", f)
-  local self = open[#open]
-  if not self then return f(...) end
-  local begin
-  local Region = { __call = function() begin = clock() end }
+  local self, begin = open[#open], nil
+  local Region = { __call = function() begin = self and clock() end }
   function Region.__close()
     if not begin then return end
     self._events[#self._events + 1] = {
       name = name, begin = begin, finish = clock(), bytes = 0, region = true }
   end
-  return scoped(function() return setmetatable({}, Region) end, f, ...)
+  return region("record_function", function() return setmetatable({}, Region) end, ...)
 end
 
 -- ---- figures ----

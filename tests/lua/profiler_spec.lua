@@ -58,6 +58,17 @@ describe("profiler", function()
     assert.equal(5, profiler.record_function("none runs", function() return 5 end))
   end)
 
+  it("times the rest of a block as a region", function()
+    local prof = profiler.profile(function()
+      local _ <close> = profiler.record_function "block"
+      return lucerna.ones(3):exp()
+    end)
+    local first = prof:events()[1]
+    assert.same({"block", true, 0}, {first.name, first.region, first.depth})
+    assert.equal(#prof:events() - 1, row_of(prof, "exp").count + row_of(prof, "ones").count)
+    do local _ <close> = profiler.record_function "none runs" end
+  end)
+
   it("stops at the end of a block, after an error, and while a coroutine waits", function()
     local prof
     do
