@@ -36,8 +36,8 @@ function data.Dataset(name)
   local class = plain.class("Dataset", name, Dataset)
   class.__index = function(self, key)
     local member = class[key]
-    if member ~= nil or math.type(key) ~= "integer" then return member end
-    return packed(self:get(key))
+    if member ~= nil or type(key) ~= "number" then return member end
+    return packed(self:get(math.tointeger(key) or key))
   end
   class.__pairs = function(self) return next_item, self, 0 end
   class.__add = function(a, b) return data.ConcatDataset {a, b} end

@@ -160,6 +160,12 @@ describe("TensorDataset", function()
     assert.equal(6, set[-1][2]:item())
   end)
 
+  it("takes a whole float for a position, as tensors do, and no other", function()
+    local set = data.TensorDataset(lucerna.tensor {5, 6})
+    assert.equal(6, set[4 / 2]:item())
+    refused("TensorDataset: expected a position %(got 1.5%)$", function() return set[3 / 2] end)
+  end)
+
   it("is walked by pairs, which ends where ipairs would fail", function()
     local sum = 0
     for i, fields in pairs(data.TensorDataset(lucerna.arange(3), lucerna.arange(3))) do
