@@ -96,7 +96,7 @@ end
 -- What mostly computes, and takes half of the time, is left out of the slow runs' short forms, with
 -- what is #slow: it runs as it is, and by the C tests with sanitizers.
 local COMPUTE = "/(attention|complex|dot|functional|half|linalg|models|order|property|recorded"
-  .. "|summary|threads|vmap|winograd)_spec"
+  .. "|summary|threads|vmap|windows|winograd)_spec"
 
 -- Specs run in a process each, as many at once as there are processors. which: a shell pattern of
 -- their names, of all if nil; settings: more of the environment.
@@ -125,7 +125,7 @@ if exists("build/CTestTestfile.cmake") then ctest("C core", "build", not all) en
 if exists("build/lucerna/core.so") then
   busted("Lua", "build", "lua5.4", "", false)
   local kernels = all and "."
-    or "/(recorded|conv_norm|layers|functional|rnn|attention|winograd|half|pairs)_spec"
+    or "/(recorded|conv_norm|layers|functional|windows|rnn|attention|winograd|half|pairs)_spec"
   for _, isa in ipairs { "avx2", "base" } do
     busted("Lua, kernels for " .. isa, "build", "lua5.4", "", not all, kernels,
       "LUCERNA_ISA=" .. isa)
