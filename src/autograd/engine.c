@@ -210,6 +210,7 @@ static luc_status accumulate_leaf(luc_run *run, luc_task *task) {
   luc_meta *meta = task->leaf->meta;
   luc_tensor *g = task->grad[0];
   if (!task->leaf->requires_grad) return LUC_OK;
+  if (run->create_graph || g->meta) LUC_TRY(luc__watch(ctx, task->leaf));
   if (!meta->grad && exclusive(run, g)) {
     meta->grad = g;
     task->grad[0] = NULL;

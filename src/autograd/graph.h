@@ -50,6 +50,7 @@ struct luc_meta {
   luc_roster *hooks; /* of leaves */
   uint8_t made;      /* of a view: LUC_VIEW_* */
   bool retains_grad; /* it is in its node's list `retained` */
+  uint32_t watched;  /* its place among the context's, from 1; or 0 */
   luc_meta *next_retained;
   luc_task *task; /* of leaves */
 };
@@ -117,6 +118,14 @@ static inline bool luc__inherits(const luc_tensor *t) {
          (t->meta->node || !t->requires_grad || t->meta->view_version != t->storage->version);
 }
 
+/* ---- cycles.c ---- */
+
+/* To be called before t, which others may lead to, comes to lead to something newer. */
+luc_status luc__watch(luc_context *ctx, luc_tensor *t);
+void luc__unwatch(luc_context *ctx, luc_meta *meta);
+/* Ends the cycles that nothing else refers to. Frees, and so may call hosts' functions that free. */
+void luc__collect_cycles(luc_context *ctx);
+
 /* ---- edge.c ---- */
 
 /* The edge a use of t makes: to its node, to t itself if it is a leaf, or empty. Owns a reference.
@@ -164,8 +173,8 @@ luc_status luc__function_node(luc_context *ctx, const luc_function *fn, void *ud
 /* Makes `node` (one more reference) the history of t, which has a meta; cannot fail. */
 void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t index);
 
-/* Makes t a leaf. It has a node. */
-void luc__drop_history(luc_context *ctx, luc_tensor *t);
+/* Makes meta's tensor a leaf. It has a node. */
+void luc__drop_history(luc_context *ctx, luc_meta *meta);
 
 /* ---- saved.c ---- */
 

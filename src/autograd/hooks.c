@@ -101,6 +101,7 @@ luc_status luc_tensor_retain_grad(luc_context *ctx, luc_tensor *t) {
             "retain_grad: can't retain_grad on a tensor that has requires_grad=false");
   if (luc_tensor_is_leaf(t) || t->meta->retains_grad) return LUC_OK;
   if (t->meta->base) LUC_TRY(luc__view_refresh(ctx, t));
+  LUC_TRY(luc__watch(ctx, t));
   luc__retain_in(t->meta);
   return LUC_OK;
 }

@@ -117,8 +117,7 @@ luc_meta *luc__meta(luc_context *ctx, luc_tensor *t) {
   return t->meta;
 }
 
-void luc__drop_history(luc_context *ctx, luc_tensor *t) {
-  luc_meta *meta = t->meta;
+void luc__drop_history(luc_context *ctx, luc_meta *meta) {
   luc_node *old = meta->node;
   luc__retain_out(meta);
   meta->node = NULL;
@@ -142,6 +141,7 @@ void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t 
  * one. They are chained through `task`. */
 void luc__meta_free(luc_context *ctx, luc_meta *meta) {
   luc__retain_out(meta);
+  luc__unwatch(ctx, meta);
   meta->task = ctx->dead_metas;
   ctx->dead_metas = meta;
   if (ctx->freeing_metas) return;

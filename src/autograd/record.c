@@ -245,7 +245,7 @@ luc_status luc__record_prepare(luc_context *ctx, luc_opid op, const luc_value *a
   const luc_op_info *info = luc__op_info(ctx, op);
   *out = NULL;
   if (!luc__dtype_has_gradient(self->dtype)) return LUC_OK;
-  if (!luc__meta(ctx, self)) return LUC_ERR_MEMORY;
+  LUC_TRY(luc__watch(ctx, self));
   luc_node *node;
   LUC_TRY(call_node(ctx, op, args, 1, &node));
   bool saves_result = !(luc__ops[op].flags & LUC_F_MUTATES) && reads_result(node, info, 0);
@@ -313,7 +313,7 @@ luc_status luc_function_record(luc_context *ctx, const luc_function *fn, void *u
   node->seq = ctx->next_seq++;
   status = LUC_OK;
   for (int r = 0; r < noutputs; r++)
-    if (!luc__meta(ctx, outputs[r])) LUC_GO(LUC_ERR_MEMORY);
+    LUC_GO(luc__watch(ctx, outputs[r])); /* it may be an input that was written */
   for (int r = 0; r < noutputs; r++) {
     luc__result_info(&node->infos[r], outputs[r]);
     bool differentiable =

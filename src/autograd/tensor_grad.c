@@ -68,6 +68,7 @@ luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad
               "grad: assigned grad has dtype %s, the tensor %s", luc__dtype_name(grad->dtype),
               luc__dtype_name(t->dtype));
     if (!luc__meta(ctx, t)) return LUC_ERR_MEMORY;
+    if (grad->meta) LUC_TRY(luc__watch(ctx, t));
     luc__retain(grad);
   }
   if (!t->meta) return LUC_OK;
@@ -97,7 +98,7 @@ luc_status luc_tensor_detach_(luc_context *ctx, luc_tensor *t) {
             "detach_: Can't detach views in-place. Use detach() instead.");
   t->requires_grad = false;
   if (!meta || !meta->node) return LUC_OK;
-  luc__drop_history(ctx, t);
+  luc__drop_history(ctx, meta);
   return LUC_OK;
 }
 

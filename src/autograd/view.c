@@ -192,6 +192,7 @@ luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view) {
     return luc__refuse_several(
         ctx, view, "its base or another view of its base has been modified inplace", "", "");
   luc_node *node;
+  LUC_TRY(luc__watch(ctx, view));
   LUC_TRY(slices_node(ctx, "AsStridedBackward0", view, NULL, 1, &node));
   luc_status status = luc__edge_to(ctx, base, &node->edges[0]);
   if (status == LUC_OK) {
@@ -216,14 +217,14 @@ bool luc__is_view_node(const luc_node *node) {
 }
 
 luc_node *luc__slices_inner(const luc_node *node) {
-  return ((slices *)node->ud)->inner;
+  return node->function.free == slices_free ? ((slices *)node->ud)->inner : NULL;
 }
 
 luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out) {
   luc_tensor *base = view->meta->base;
   luc_node *node;
   int n = inner->nslots + inner->nlist;
-  if (!luc__meta(ctx, base)) return LUC_ERR_MEMORY;
+  LUC_TRY(luc__watch(ctx, base));
   LUC_TRY(slices_node(ctx, "CopySlices", view, inner, n, &node));
   luc_status status = luc__edge_to(ctx, base, &node->edges[0]);
   if (status != LUC_OK) {

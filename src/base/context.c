@@ -54,6 +54,7 @@ static void drop_long_message(luc_context *ctx) {
 
 void luc_context_free(luc_context *ctx) {
   if (ctx == NULL) return;
+  if (ctx->before_close != NULL) ctx->before_close(ctx);
   while (ctx->num_closers > 0) ctx->closers[--ctx->num_closers](ctx);
   luc__pool_free(ctx, ctx->pool);
   ctx->pool = NULL;

@@ -67,6 +67,9 @@ struct luc_context {
   char message[LUC_MESSAGE_MAX];
   char *long_message; /* of an error of several lines; freed with the next message */
   size_t long_message_size;
+  struct luc_tensor **watched; /* autograd/cycles.c: what may keep itself alive */
+  size_t num_watched, watched_room;
+  luc_close_fn before_close; /* of autograd/cycles.c: runs before all closers */
 };
 
 /* Has fn called when the context is freed, last registered first; the same fn only once. */

@@ -6,162 +6,16 @@
  * modules and the graph count as held by a host; their functions stay in the strong table. */
 #include <stdlib.h>
 
-#include "autograd/graph.h"
+#include "autograd/web.h"
 #include "l_module.h"
-
-/* A tensor with autograd's data, or a node. */
-typedef struct thing {
-  const void *p;
-  uint64_t key; /* everything it leads to has a smaller one, else what it leads to is held */
-  bool node, held;
-  int32_t explained; /* references we know of */
-  int32_t keeper;    /* the thing whose Lua table has all functions below this one, or -1 */
-} thing;
-
-typedef struct web {
-  luc_l_state *st;
-  thing *things;
-  uint32_t n, capacity;
-  uint32_t *slots; /* open addressing: index + 1 */
-  uint32_t nslots;
-  uint32_t *order; /* work list, then things by key */
-} web;
-
-/* ---- things ---- */
-
-static uint32_t slot_of(const web *w, const void *p) {
-  uint64_t h = (uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u;
-  uint32_t at = (uint32_t)(h >> 32) & (w->nslots - 1);
-  while (w->slots[at] && w->things[w->slots[at] - 1].p != p) at = (at + 1) & (w->nslots - 1);
-  return at;
-}
-
-static bool grow(web *w) {
-  luc_context *ctx = w->st->ctx;
-  uint32_t capacity = w->capacity ? 2 * w->capacity : 256;
-  thing *things =
-      luc__realloc(ctx, w->things, w->capacity * sizeof *things, capacity * sizeof *things);
-  if (!things) return false;
-  w->things = things;
-  w->capacity = capacity;
-  luc__free(ctx, w->slots, w->nslots * sizeof *w->slots);
-  w->nslots = 0;
-  w->slots = luc__alloc_zero(ctx, 2 * (size_t)capacity * sizeof *w->slots);
-  if (!w->slots) return false;
-  w->nslots = 2 * capacity;
-  for (uint32_t i = 0; i < w->n; i++) w->slots[slot_of(w, things[i].p)] = i + 1;
-  return true;
-}
-
-static uint64_t key_of(const void *p, bool node) {
-  const luc_node *made = node ? p : ((const luc_tensor *)p)->meta->node;
-  return made ? 2 * made->seq + (node ? 2 : 3) : 1;
-}
-
-/* The thing's index; -1 when out of memory. */
-static int32_t add(web *w, const void *p, bool node) {
-  if (w->n == w->capacity && !grow(w)) return -1;
-  uint32_t at = slot_of(w, p);
-  if (w->slots[at]) return (int32_t)w->slots[at] - 1;
-  w->things[w->n] = (thing){.p = p, .key = key_of(p, node), .node = node, .keeper = -1};
-  w->slots[at] = ++w->n;
-  return (int32_t)w->n - 1;
-}
-
-static void web_free(web *w) {
-  luc_context *ctx = w->st->ctx;
-  luc__free(ctx, w->things, w->capacity * sizeof *w->things);
-  luc__free(ctx, w->slots, w->nslots * sizeof *w->slots);
-  luc__free(ctx, w->order, w->n * sizeof *w->order);
-}
-
-/* ---- what leads where ---- */
-
-typedef bool (*visit_fn)(void *ud, const void *p, bool node);
-
-static bool visit_tensor(const luc_tensor *t, visit_fn visit, void *ud) {
-  return !t || !t->meta || visit(ud, t, false);
-}
-
-static bool visit_value(const luc_value *v, visit_fn visit, void *ud) {
-  luc_tensor *const *list;
-  const int n = luc_as_tensors(v, &list);
-  for (int i = 0; i < n; i++)
-    if (!visit_tensor(list[i], visit, ud)) return false;
-  return true;
-}
-
-/* Visits everything the thing has a reference to; false if a visit said so. */
-static bool each_reference(const thing *from, visit_fn visit, void *ud) {
-  if (!from->node) {
-    const luc_meta *meta = ((const luc_tensor *)from->p)->meta;
-    return visit_tensor(meta->grad, visit, ud) && visit_tensor(meta->base, visit, ud) &&
-           (!meta->node || visit(ud, meta->node, true));
-  }
-  const luc_node *node = from->p;
-  for (int i = 0; i < node->nslots + node->nlist; i++) {
-    const luc_edge *edge = &node->edges[i];
-    bool there = edge->to && (!edge->leaf || ((const luc_tensor *)edge->to)->meta);
-    if (there && !visit(ud, edge->to, !edge->leaf)) return false;
-  }
-  for (int i = 0; i < node->nslots; i++)
-    if (!visit_value(&node->args[i], visit, ud)) return false;
-  for (int i = 0; i < node->nresults; i++)
-    if (!visit_tensor(node->results[i], visit, ud)) return false;
-  return true;
-}
-
-typedef struct step {
-  web *w;
-  uint32_t from, queued; /* queued: length of the work list */
-} step;
-
-static bool explain(void *ud, const void *p, bool node) {
-  step *s = ud;
-  int32_t i = add(s->w, p, node);
-  if (i < 0) return false;
-  s->w->things[i].explained++;
-  if (s->w->things[i].key >= s->w->things[s->from].key) s->w->things[i].held = true;
-  return true;
-}
-
-static bool hold(void *ud, const void *p, bool node) {
-  step *s = ud;
-  (void)node;
-  uint32_t i = s->w->slots[slot_of(s->w, p)] - 1;
-  if (!s->w->things[i].held) {
-    s->w->things[i].held = true;
-    s->w->order[s->queued++] = i;
-  }
-  return true;
-}
-
-/* Finds all that the things lead to, and what hosts hold: it, and what it leads to. */
-static bool follow(web *w) {
-  step s = {w, 0, 0};
-  for (; s.from < w->n; s.from++) {
-    thing from = w->things[s.from]; /* the array may move */
-    if (!each_reference(&from, explain, &s)) return false;
-  }
-  w->order = luc__alloc(w->st->ctx, w->n * sizeof *w->order);
-  if (!w->order) return false;
-  for (uint32_t i = 0; i < w->n; i++) {
-    thing *t = &w->things[i];
-    int32_t refs = t->node ? ((const luc_node *)t->p)->refs : ((const luc_tensor *)t->p)->refs;
-    if (refs > t->explained) t->held = true;
-    if (t->held) w->order[s.queued++] = i;
-  }
-  for (uint32_t i = 0; i < s.queued; i++) each_reference(&w->things[w->order[i]], hold, &s);
-  return true;
-}
 
 /* ---- what Lua holds: stack positions of the probe ---- */
 
 enum { WEB = 1, OWNED, FUNCTIONS, PROBED, LINKS, KEEPERS, NOTED, PEERS, LAST = PEERS };
 
-typedef void (*tensor_fn)(lua_State *L, web *w, const luc_tensor *t);
+typedef void (*tensor_fn)(lua_State *L, luc_web *w, const luc_tensor *t);
 
-static void each_slot(lua_State *L, web *w, const luc_module *m, tensor_fn f) {
+static void each_slot(lua_State *L, luc_web *w, const luc_module *m, tensor_fn f) {
   for (int slot = LUC_SLOT_PARAMETER; slot <= LUC_SLOT_BUFFER; slot++) {
     const luc_map_entry *e;
     for (uint32_t at = 0; (e = luc__map_next(&m->slots[slot], &at)) != NULL;) {
@@ -173,7 +27,7 @@ static void each_slot(lua_State *L, web *w, const luc_module *m, tensor_fn f) {
 
 /* Calls f for the tensors of boxes and modules, with the object on top of the stack. Boxes that are
  * neither noted nor peers are not met, so their tensors count as held. */
-static void each_object(lua_State *L, web *w, tensor_fn f) {
+static void each_object(lua_State *L, luc_web *w, tensor_fn f) {
   lua_pushnil(L);
   for (; lua_next(L, NOTED); lua_pop(L, 1)) {
     const luc_tensor *t = luc_l_totensor(L, -1);
@@ -192,8 +46,8 @@ static void each_object(lua_State *L, web *w, tensor_fn f) {
   }
 }
 
-static void begin_with(lua_State *L, web *w, const luc_tensor *t) {
-  int32_t i = add(w, t, false);
+static void begin_with(lua_State *L, luc_web *w, const luc_tensor *t) {
+  int32_t i = luc__web_add(w, t, false);
   if (i < 0) luaL_error(L, "out of memory");
   w->things[i].explained++;
 }
@@ -216,7 +70,7 @@ static void each_packed(lua_State *L, const luc_node *node, callback_fn f, void 
 }
 
 /* Calls f with what the core calls Lua with from this thing. */
-static void each_callback(lua_State *L, const thing *t, callback_fn f, void *ud) {
+static void each_callback(lua_State *L, const luc_thing *t, callback_fn f, void *ud) {
   const luc_node *node = t->node ? t->p : NULL;
   if (node && node->packed) each_packed(L, node, f, ud);
   const luc_roster *hooks = node ? node->hooks : ((const luc_tensor *)t->p)->meta->hooks;
@@ -228,7 +82,7 @@ static void each_callback(lua_State *L, const thing *t, callback_fn f, void *ud)
 
 /* Counts in OWNED[callback][2]; one of a held thing is forgotten. */
 static void count_callback(lua_State *L, void *ud, const void *callback) {
-  const thing *t = ud;
+  const luc_thing *t = ud;
   if (lua_rawgetp(L, OWNED, callback) == LUA_TTABLE) {
     lua_rawgeti(L, -1, 2);
     lua_Integer n = lua_tointeger(L, -1);
@@ -244,7 +98,7 @@ static void count_callback(lua_State *L, void *ud, const void *callback) {
 }
 
 /* Forgets callbacks that something has which is no thing we know. */
-static void count_callbacks(lua_State *L, web *w) {
+static void count_callbacks(lua_State *L, luc_web *w) {
   for (uint32_t i = 0; i < w->n; i++)
     each_callback(L, &w->things[i], count_callback, &w->things[i]);
   lua_pushnil(L);
@@ -263,7 +117,7 @@ static void count_callbacks(lua_State *L, web *w) {
 
 typedef struct gathering {
   lua_State *L;
-  web *w;
+  luc_web *w;
   int32_t one; /* the only keeper below, as yet */
   bool made;   /* a table is on top */
 } gathering;
@@ -294,7 +148,7 @@ static void keep_keeper(lua_State *L, int32_t keeper) {
 static bool gather(void *ud, const void *p, bool node) {
   gathering *g = ud;
   (void)node;
-  int32_t keeper = g->w->things[g->w->slots[slot_of(g->w, p)] - 1].keeper;
+  int32_t keeper = luc__web_find(g->w, p)->keeper;
   if (keeper < 0 || keeper == g->one) return true;
   if (g->one < 0 && !g->made) {
     g->one = keeper;
@@ -310,11 +164,11 @@ static bool gather(void *ud, const void *p, bool node) {
   return true;
 }
 
-static void make_keeper(lua_State *L, web *w, uint32_t at) {
-  thing *t = &w->things[at];
+static void make_keeper(lua_State *L, luc_web *w, uint32_t at) {
+  luc_thing *t = &w->things[at];
   gathering g = {L, w, -1, false};
   each_callback(L, t, keep_function, &g);
-  each_reference(t, gather, &g);
+  luc__web_visit(t, gather, &g);
   t->keeper = g.one;
   if (!g.made) return;
   if (g.one >= 0) keep_keeper(L, g.one);
@@ -323,8 +177,8 @@ static void make_keeper(lua_State *L, web *w, uint32_t at) {
 }
 
 /* Links the object on top of the stack to the keeper of its tensor. */
-static void link(lua_State *L, web *w, const luc_tensor *t) {
-  int32_t keeper = w->things[w->slots[slot_of(w, t)] - 1].keeper;
+static void link(lua_State *L, luc_web *w, const luc_tensor *t) {
+  int32_t keeper = luc__web_find(w, t)->keeper;
   if (keeper < 0) return;
   lua_pushvalue(L, -1);
   if (lua_rawget(L, LINKS) == LUA_TNIL) {
@@ -349,7 +203,7 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 /* Keepers of all that no host holds, what is led to first. */
-static void make_keepers(lua_State *L, web *w) {
+static void make_keepers(lua_State *L, luc_web *w) {
   by_key *sorted = lua_newuserdatauv(L, (w->n + 1) * sizeof *sorted, 0);
   uint32_t n = 0;
   for (uint32_t i = 0; i < w->n; i++)
@@ -380,8 +234,8 @@ static void push_owned(lua_State *L, luc_l_state *st) {
 }
 
 static int probe_protected(lua_State *L) {
-  web *w = lua_touserdata(L, WEB);
-  luc_l_state *st = w->st;
+  luc_web *w = lua_touserdata(L, WEB);
+  luc_l_state *st = luc_l_state_of(L);
   luc_l_checkstack(L, 24);
   push_owned(L, st);
   luc_l_get(L, st, LUC_L_CALLBACKS);
@@ -391,7 +245,7 @@ static int probe_protected(lua_State *L) {
   luc_l_get(L, st, LUC_L_NOTED);
   luc_l_get(L, st, LUC_L_PEERS);
   each_object(L, w, begin_with);
-  if (!follow(w)) return 0;
+  if (!luc__web_follow(w)) return 0;
   count_callbacks(L, w);
   make_keepers(L, w);
   each_object(L, w, link);
@@ -413,11 +267,11 @@ static int probe_protected(lua_State *L) {
 void luc_l_begin_probe(lua_State *L, luc_l_state *st) {
   if (!st->owned || !st->ready || st->L || !lua_checkstack(L, 12)) return;
   if (st->probing) luc_l_end_probe(L, st); /* nobody called us since the last one */
-  web w = {.st = st};
+  luc_web w = {.ctx = st->ctx, .ordered = true};
   lua_pushcfunction(L, probe_protected);
   lua_pushlightuserdata(L, &w);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
-  web_free(&w);
+  luc__web_free(&w);
 }
 
 /* The functions that are left go back into the strong table, where their places are free. */

@@ -2,6 +2,7 @@
  * cannot see. Above a soft limit, creating objects pays for collection in steps; a sentinel,
  * garbage from its birth, tells when a cycle ended. The host's mode and parameters are never
  * touched, and nothing runs while it has the collector stopped. */
+#include "autograd/graph.h"
 #include "l_tensor.h"
 
 enum { MIN_BUDGET = 4 << 20, MIN_STRIDE = 64 << 10, MAX_STEPS = 32, MIN_OWNED = 1024 };
@@ -28,11 +29,17 @@ static size_t budget_for(lua_State *L, const luc_l_state *st, size_t live) {
   return budget < room ? budget : max_size(room, MIN_STRIDE);
 }
 
+/* What lives at the end of a cycle; what kept only itself alive does not. */
+static size_t left_alive(luc_l_state *st) {
+  luc__collect_cycles(st->ctx);
+  return luc_l_live(st);
+}
+
 /* A cycle is over: what lives now is the base of the next limit, less the `young` bytes that were
  * made while it ran and so could not be found to be garbage. */
 static void set_limit(lua_State *L, luc_l_state *st, size_t young) {
   luc_l_pace *p = &st->pace;
-  size_t live = luc_l_live(st);
+  size_t live = left_alive(st);
   p->budget = budget_for(L, st, live);
   p->limit = p->next = live - (young < live / 2 ? young : live / 2) + p->budget;
   p->steps = 0;
@@ -73,7 +80,9 @@ static int sentinel_gc(lua_State *L) {
     st->pace.limit = st->pace.next = 0;
   }
   make_sentinel(L, st);
-  if (at_rest(L, st)) luc_l_begin_probe(L, st);
+  if (!at_rest(L, st)) return 0;
+  luc__collect_cycles(st->ctx);
+  luc_l_begin_probe(L, st);
   return 0;
 }
 
@@ -96,7 +105,7 @@ static void full_collection(lua_State *L, luc_l_state *st) {
  * about what is garbage. Where our steps drove it too, what is left above the limit does live. */
 static void lower_limit(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
-  size_t live = luc_l_live(st);
+  size_t live = left_alive(st);
   if (p->steps && live >= p->most) {
     set_limit(L, st, p->grown);
     return;
@@ -112,7 +121,7 @@ static void lower_limit(lua_State *L, luc_l_state *st) {
  * of a loop does, must not be reason for the next. */
 static void end_cycle(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
-  size_t live = luc_l_live(st);
+  size_t live = left_alive(st);
   if (p->steps > 1) {
     set_limit(L, st, p->grown);
   } else if (live > p->limit + p->budget / 4) {

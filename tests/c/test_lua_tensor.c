@@ -144,6 +144,22 @@ TEST("a host's memory given to Lua is released once: collected, or with the stat
   }
 }
 
+TEST("so it is where it keeps itself alive, with functions of Lua's, when the state closes") {
+  for (int lua = 0; lua <= 1; lua++) {
+    lua_State *L = open();
+    luc_tensor *t = wrapped(L);
+    luc_lua_push_tensor(L, t);
+    lua_setglobal(L, "w");
+    luc_tensor_release(luc_lua_context(L), t);
+    run(L, "w:requires_grad_()");
+    if (lua) run(L, "local w = w; w:register_hook(function() return nil, w end)");
+    run(L, "w:square():sum():backward {create_graph = true}; w = nil");
+    CHECK_EQ(released, 0);
+    close_state(L);
+    CHECK_EQ(released, 1);
+  }
+}
+
 TEST("pushing and reading what is no tensor") {
   lua_State *L = open();
   luc_lua_push_tensor(L, NULL);

@@ -95,6 +95,26 @@ local CYCLES = {
     n.y:sum():backward()
     n.z = double(n).apply(n(x))
   end,
+  ["gradients that have graphs"] = function(n)
+    local y = n(x)
+    y:retain_grad()
+    y:square():sum():backward {create_graph = true}
+    n[1].weight.grad:square():sum():backward()
+  end,
+  ["gradients that have graphs, with hooks"] = function(n)
+    n[1].weight:register_hook(function(g) return g * 2 end)
+    n(x):square():sum():backward {create_graph = true}
+  end,
+  ["gradients of each other"] = function()
+    local a, b = lucerna.zeros(2), lucerna.zeros(2)
+    a.grad, b.grad = b, a
+  end,
+  ["results that are written with what they were saved for"] = function(n)
+    local y = n(x):exp()
+    y:add_(y * y)
+    local z = n(x):exp()
+    z[1]:mul_(z[1]:square())
+  end,
   ["contexts of Functions that hold results"] = function(n)
     local kept
     local y = double(n, function(ctx) kept = ctx end).apply(n(x))
@@ -173,6 +193,16 @@ describe("a thousand cycles leave nothing behind:", function()
     local most = 0
     for _ = 1, 10000 do
       cycle()
+      most = math.max(most, lucerna.memory().live)
+    end
+    assert.is_true(most < 24 * 2 ^ 20, most)
+  end)
+
+  it("so it does where gradients have graphs", function()
+    local most = 0
+    for _ = 1, 2000 do
+      local w = lucerna.ones(10000, {requires_grad = true})
+      w:square():sum():backward {create_graph = true}
       most = math.max(most, lucerna.memory().live)
     end
     assert.is_true(most < 24 * 2 ^ 20, most)
@@ -276,6 +306,28 @@ describe("a collection does not take a hook", function()
     assert.are.equal(6, fired)
     assert.are.equal(12 * 4, w.grad[1]:item())
     w.grad = nil
+  end)
+
+  it("nor the gradient or the graph of a parameter that something holds", function()
+    local opt, y
+    do
+      local w = lucerna.full({3}, 2.0, {requires_grad = true})
+      w:pow(3):sum():backward {create_graph = true}
+      opt = lucerna.optim.SGD({w}, {lr = 1})
+      y = lucerna.full({1}, 1.0, {requires_grad = true})
+      y.grad = y * 5
+      y = y * 3
+    end
+    collect()
+    local w = opt.param_groups[1].params[1]
+    local g = w.grad
+    w.grad = nil
+    g:sum():backward()
+    assert.are.same({12.0, 12.0, 12.0}, w.grad:tolist())
+    y:backward()
+    w.grad = w.grad * w
+    opt:step()
+    assert.are.same({-22.0, -22.0, -22.0}, w:tolist())
   end)
 
   it("of what only an optimizer, a state dict or a scope holds", function()
