@@ -122,7 +122,7 @@ static const struct {
 };
 enum { NUM_CYCLES = sizeof cycles / sizeof *cycles };
 
-/* A leaf over a host's memory with a hook, in a cycle; *out: a reference to it, if one is wanted. */
+/* A leaf over a host's memory with a hook, in a cycle; *out: a reference to it, if wanted. */
 static luc_status leaf_in_cycle(luc_context *ctx, cycle_fn make, luc_tensor **out) {
   static double values[2] = {3, 4};
   const int64_t size = 2;
