@@ -167,6 +167,24 @@ describe("special functions", function()
     assert.is_true(special.ndtr(lucerna.tensor({0 / 0})):isnan():item())
   end)
 
+  it("erfc and ndtr are right where their pieces meet", function()
+    local erfc, ndtr = special.erfc, special.ndtr
+    for _, case in ipairs {
+      {erfc, "float64", 0.49999999999999994, 0.47950012218695351},
+      {erfc, "float64", -0.49999999999999994, 1.5204998778130465},
+      {ndtr, "float64", -0.70710678118654735, 0.23975006109347679},
+      {ndtr, "float64", 0.7071067811865474, 0.76024993890652321},
+      {erfc, "float32", 0.4999999701976776, 0.479500148377},
+      {erfc, "float32", 0.4999999403953552, 0.479500174566},
+      {ndtr, "float32", -0.7071067094802856, 0.239750083372},
+      {ndtr, "float32", 0.7071067690849304, 0.760249935147},
+      {ndtr, "float32", -0.7005462646484375, 0.241793111555},
+    } do
+      local y = case[1](lucerna.full({17}, case[3], {dtype = lucerna[case[2]]}))
+      assert_within(2, case[2] == "float64" and 52 or 23, y[17]:item(), case[4], case[2])
+    end
+  end)
+
   it("sum zeta's terms left of zero at once", function()
     local function double(...) return lucerna.tensor({...}, {dtype = lucerna.float64}) end
     local left = double(-8 - 1 / 3.375, -64 - 1 / 1.953125 - 1 / 11.390625)
