@@ -185,6 +185,16 @@ describe("special functions", function()
     end
   end)
 
+  it("log2 and log10 keep their digits below 3/4 without fused products", function()
+    for _, case in ipairs {
+      {"log2", 0.7396051287651062, -0.435172865794}, {"log2", 0.7426637411117554, -0.429218951201},
+      {"log10", 0.7499445676803589, -0.124970836395},
+    } do
+      local y = lucerna[case[1]](lucerna.full({17}, case[2]))
+      assert_within(2, 23, y[17]:item(), case[3], case[1])
+    end
+  end)
+
   it("sum zeta's terms left of zero at once", function()
     local function double(...) return lucerna.tensor({...}, {dtype = lucerna.float64}) end
     local left = double(-8 - 1 / 3.375, -64 - 1 / 1.953125 - 1 / 11.390625)
