@@ -195,6 +195,16 @@ describe("special functions", function()
     end
   end)
 
+  it("erfcx goes on to the largest numbers", function()
+    for _, case in ipairs {
+      {1e308, 5.64189583547756e-309}, {1.1e308, 5.12899621407051e-309},
+      {1.7976931348623157e308, 3.138408733985445e-309}, {math.huge, 0},
+    } do
+      local x = lucerna.full({9}, case[1], {dtype = lucerna.float64})
+      assert.is_true(math.abs(special.erfcx(x)[9]:item() - case[2]) <= 2.0 ^ -1073)
+    end
+  end)
+
   it("sum zeta's terms left of zero at once", function()
     local function double(...) return lucerna.tensor({...}, {dtype = lucerna.float64}) end
     local left = double(-8 - 1 / 3.375, -64 - 1 / 1.953125 - 1 / 11.390625)
