@@ -205,6 +205,12 @@ describe("special functions", function()
     end
   end)
 
+  it("log_ndtr goes on where the square overflows, not its half", function()
+    local x = lucerna.full({9}, -1.3578938659944229e154, {dtype = lucerna.float64})
+    assert_within(2, 52, special.log_ndtr(x)[9]:item(), -9.2193787565263992e307, "log_ndtr")
+    assert.equal(-math.huge, special.log_ndtr(x * 2)[9]:item())
+  end)
+
   it("sum zeta's terms left of zero at once", function()
     local function double(...) return lucerna.tensor({...}, {dtype = lucerna.float64}) end
     local left = double(-8 - 1 / 3.375, -64 - 1 / 1.953125 - 1 / 11.390625)
