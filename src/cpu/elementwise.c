@@ -12,6 +12,7 @@
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
+#include "cpu/scratch.h"
 
 /* Runs shorter than SHORT_RUN or within a LINE, or shorter than MOVED_RUN where one is gathered,
  * are joined into chunks that cross them; else a run ends where one of an operand does. */
@@ -22,6 +23,9 @@ enum {
   MOVED_RUN = 128,
   PARALLEL_FROM = 1 << 15,
   TURN_FROM = 4096,
+  TURN_MIN = 8,
+  WIDE = 2048,
+  BLOCK = 1 << 16,
   LINE = 64
 };
 
@@ -491,10 +495,8 @@ static void plan(ew_job *job, bool joined, const luc_tensor *out, const luc_ew_i
   }
 }
 
-static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_ew_input *in) {
-  luc__nest_init(&job->nest, out->ndim, out->sizes);
-  luc__nest_add(&job->nest, out);
-  for (int i = 0; i < job->kernel->inputs; i++) luc__nest_add(&job->nest, in[i].t);
+/* How the nest is run, and whether past the cache. */
+static void arrange(ew_job *job, const luc_tensor *out, const luc_ew_input *in) {
   luc__nest_simplify(&job->nest);
   plan(job, false, out, in);
   job->together = find_together(job);
@@ -505,32 +507,112 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   if (job->together == 1 && job->nest.ndim > 1 && is_short) plan(job, true, out, in);
   job->chunk = find_chunk(job);
   if (past_cache(job, out, in)) job->how |= LUC_EW_STREAM;
+}
+
+static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_ew_input *in) {
+  luc__nest_init(&job->nest, out->ndim, out->sizes);
+  luc__nest_add(&job->nest, out);
+  for (int i = 0; i < job->kernel->inputs; i++) luc__nest_add(&job->nest, in[i].t);
+  arrange(job, out, in);
   int64_t numel = job->nest.numel;
   int64_t from = parallel_from(job->kernel);
   luc__parallel_for(ctx, numel, numel < from ? numel : from / 2, run_range, job);
 }
 
-/* The dimension along which t's elements are neighbours, or -1. */
-static int inner_dim(const luc_tensor *t) {
-  for (int d = t->ndim - 1; d >= 0; d--)
-    if (t->strides[d] == 1 && t->sizes[d] >= 8) return d;
-  return -1;
+/* ---- operands that run across the output's rows ---- */
+
+/* Blocks of the output, for each of which those operands are turned into scratch: gathered element
+ * by element they would miss the cache with every one, and copied whole leave it again. */
+typedef struct turned_job {
+  ew_job job; /* dimensions 0 and 1 of its nest are cut */
+  const luc_tensor *out;
+  const luc_ew_input *in;
+  unsigned turned; /* operands */
+  int64_t rows, cols;
+} turned_job;
+
+static void run_blocks(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const turned_job *t = arg;
+  const luc_nest *all = &t->job.nest;
+  const int64_t width = luc__cuts(all->sizes[0], t->cols),
+                height = luc__cuts(all->sizes[1], t->rows);
+  for (int64_t b = begin; b < end; b++) {
+    const int64_t col = b % width * t->cols, row = b / width % height * t->rows;
+    const int64_t cols = luc__min64(all->sizes[0] - col, t->cols);
+    const int64_t rows = luc__min64(all->sizes[1] - row, t->rows);
+    ew_job job = t->job;
+    luc_nest *nest = &job.nest;
+    luc_cursor at;
+    luc__nest_seek(all, (b / width / height * all->sizes[1] + row) * all->sizes[0] + col, &at);
+    nest->ndim = 2;
+    nest->sizes[0] = cols, nest->sizes[1] = rows;
+    nest->numel = rows * cols;
+    char *block = scratch;
+    for (int i = 0; i < nest->count; i++) {
+      nest->base[i] = at.ptr[i];
+      if (!(t->turned >> i & 1)) continue;
+      const int64_t size = (int64_t)luc__dtype_size((luc_dtype)t->in[i - 1].t->dtype);
+      nest->base[i] = block;
+      nest->strides[i][0] = size, nest->strides[i][1] = cols * size;
+      for (int k = 1; k < i; k++) /* what comes twice is turned once */
+        if (t->in[k - 1].t == t->in[i - 1].t) nest->base[i] = nest->base[k];
+      if (nest->base[i] != block) continue;
+      job.copy->transpose[luc__log2(size)](block, cols * size, at.ptr[i], all->strides[i][0], rows,
+                                           cols, false);
+      block += rows * cols * size;
+    }
+    arrange(&job, t->out, t->in);
+    run_range(&job, 0, nest->numel);
+  }
 }
 
-/* Does t run across out's rows? Gathering it would miss the cache with every element. */
-static bool is_turned(const luc_tensor *t, const luc_tensor *out) {
-  if (t == NULL || t->numel < TURN_FROM || t->ndim < 2 || !luc__same_sizes(t, out)) return false;
-  int along = inner_dim(out), across = inner_dim(t);
-  return along >= 0 && across >= 0 && along != across && t->strides[along] > 1;
+/* The dimension along which operand i has its neighbours, which dimension 0 is not, or 0. */
+static int find_across(const luc_nest *nest, int i, const luc_tensor *t) {
+  if (t == NULL || nest->sizes[0] < TURN_MIN) return 0;
+  const int64_t size = (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  if (llabs(nest->strides[i][0]) <= size) return 0;
+  for (int d = 1; d < nest->ndim; d++)
+    if (nest->strides[i][d] == size && nest->sizes[d] >= TURN_MIN) return d;
+  return 0;
 }
 
-/* A copy of t that lies as out does, or NULL for want of memory. */
-static luc_tensor *straightened(luc_context *ctx, const luc_tensor *t, const luc_tensor *out) {
-  luc_tensor *copy;
-  if (luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, &copy) != LUC_OK) return NULL;
-  luc__take_order(copy, 1, &out);
-  luc__copy(ctx, copy, t);
-  return copy;
+/* Rows as they are, up to WIDE elements of them, and two lines of each turned one at least; slow
+ * kernels have as many pieces as else. */
+static void choose_block(turned_job *t) {
+  const luc_nest *nest = &t->job.nest;
+  const int64_t row = nest->sizes[0], lines = 2 * LINE / t->job.size;
+  const int64_t parts = luc__cuts(row, WIDE),
+                most = t->job.kernel->slow ? 512 : BLOCK / t->job.size;
+  t->cols = parts == 1 ? row : luc__whole(luc__cuts(row, parts), LINE);
+  t->rows = luc__max64(most / t->cols / lines, 1) * lines;
+  t->rows = luc__min64(t->rows, nest->sizes[1]);
+}
+
+/* Does as said above where operands are turned, and there is memory for it. */
+static bool run_turned(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_ew_input *in) {
+  if (out->numel < TURN_FROM || out->ndim < 2) return false;
+  turned_job t = {.job = *job, .out = out, .in = in};
+  luc_nest *nest = &t.job.nest;
+  luc__nest_init(nest, out->ndim, out->sizes);
+  luc__nest_add(nest, out);
+  for (int i = 0; i < job->kernel->inputs; i++) luc__nest_add(nest, in[i].t);
+  luc__nest_simplify(nest);
+  int across = 0, count = 0;
+  for (int i = 1; i < nest->count; i++) {
+    const int d = find_across(nest, i, in[i - 1].t);
+    if (across == 0) across = d;
+    if (d == 0 || d != across) continue;
+    t.turned |= 1u << i;
+    count++;
+  }
+  if (across == 0) return false;
+  luc__nest_swap(nest, 1, across);
+  choose_block(&t);
+  const int64_t block = t.rows * t.cols, from = parallel_from(job->kernel) / 2;
+  const int64_t blocks = nest->numel / (nest->sizes[0] * nest->sizes[1]) *
+                         luc__cuts(nest->sizes[0], t.cols) * luc__cuts(nest->sizes[1], t.rows);
+  return luc__parallel_scratch(ctx, blocks, luc__max64(from / block, 1),
+                               (size_t)(count * block * 8), run_blocks, &t) == LUC_OK;
 }
 
 void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
@@ -549,19 +631,7 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
              : job.compute == LUC_COMPUTE_F32 ? 4
                                               : 8;
   LUC_ASSERT(job.fn != NULL);
-  /* What is turned is copied straight first, in tiles; without memory for it, it does without. */
-  luc_ew_input straight[LUC_EW_MAX_INPUTS];
-  luc_tensor *copies[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
-  for (int i = 0; i < kernel->inputs; i++) {
-    straight[i] = in[i];
-    for (int k = 0; k < i; k++) /* what comes twice is copied once */
-      if (in[k].t == in[i].t) straight[i].t = straight[k].t;
-    if (straight[i].t != in[i].t || !is_turned(in[i].t, out)) continue;
-    copies[i] = straightened(ctx, in[i].t, out);
-    if (copies[i] != NULL) straight[i].t = copies[i];
-  }
-  run_nest(ctx, &job, out, straight);
-  for (int i = 0; i < kernel->inputs; i++) luc_tensor_release(ctx, copies[i]);
+  if (!run_turned(ctx, &job, out, in)) run_nest(ctx, &job, out, in);
 }
 
 void luc__elementwise(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,

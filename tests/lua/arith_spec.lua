@@ -539,6 +539,38 @@ describe("elements with gaps", function()
   end)
 end)
 
+describe("operands in different orders", function()
+  it("meet element by element, however many blocks they take", function()
+    local threads = lucerna.get_num_threads()
+    local orders = {{1, 2, 3, 4}, {1, 4, 2, 3}, {4, 3, 2, 1}, {2, 1, 4, 3}}
+    local function laid(size, order, dtype, start) -- so that its dimensions lie in this order
+      local inner, back, n = {}, {}, 1
+      for k, d in ipairs(order) do inner[k], back[d], n = size[d], k, n * size[d] end
+      local x = (lucerna.arange(n) * 7 + start):remainder(101):to(lucerna[dtype])
+      return x:view(inner):permute(back)
+    end
+    for _, size in ipairs {{1, 1, 70, 100}, {1, 1, 40, 2100}, {1, 1, 2100, 9}, {2, 3, 40, 50}} do
+      for n, order in ipairs(orders) do
+        for _, dtype in ipairs {"float32", "float64", "int32", "uint8", "bfloat16"} do
+          local x = laid(size, orders[1], dtype, 3)
+          local y = laid(size, order, n == 3 and "int16" or dtype, 5)
+          local z = laid(size, orders[n % 4 + 1], dtype, 8)
+          local a, b, c = x:contiguous(), y:contiguous(), z:contiguous()
+          for _, count in ipairs {1, 2} do
+            lucerna.set_num_threads(count)
+            assert.is_true((x + y):equal(a + b), dtype)
+            assert.is_true(y:lt(z):equal(b:lt(c)), dtype)
+            assert.is_true(z:addcmul(x, x):equal(c:addcmul(a, a)), dtype)
+            assert.is_true(lucerna.where(x:gt(50), z, x):equal(lucerna.where(a:gt(50), c, a)), dtype)
+            assert.is_true(z:clone():mul_(x):equal(c * a), dtype)
+          end
+        end
+      end
+    end
+    lucerna.set_num_threads(threads)
+  end)
+end)
+
 describe("columns that are expanded", function()
   local function same(x, y, f, title)
     local want = f(x:contiguous(), y:contiguous())
