@@ -240,3 +240,13 @@ describe("short rows with gaps", function()
     end
   end)
 end)
+
+describe("rows of bytes", function()
+  it("are turned round, however long they are", function()
+    for n = 1, 70 do
+      local x = (lucerna.arange(5 * n) % 127):to(lucerna.uint8):view(5, n)
+      local back = x:flip(2)
+      for k = 1, n do assert.is_true(back:select(2, k):equal(x:select(2, n + 1 - k)), n) end
+    end
+  end)
+end)
