@@ -494,6 +494,8 @@ static bool lie_together(const rd_job *job) {
   return job->reduced.ndim == 1 || (step != 0 && step < job->reduced.strides[0][1]);
 }
 
+enum { MEDIUM = 512 }; /* bytes that the kernel for short runs is still faster for */
+
 /* Which way short runs of many outputs go. */
 static rd_way way_of_short_runs(const rd_job *job) {
   enum { LEAST = 16 }; /* shorter ones are turned */
@@ -503,13 +505,22 @@ static rd_way way_of_short_runs(const rd_job *job) {
   return job->kernel->short_runs && run >= LEAST && whole ? BY_SHORT_RUNS : BY_TURNS;
 }
 
+/* Are runs converted, one behind the other, not much longer than short ones, by a kernel that takes
+ * none as they lie? */
+static bool are_widened(const rd_job *job) {
+  const luc_rd_kernel *kernels = job->kernels->reduce[job->what->op];
+  const int64_t run = job->reduced.sizes[0];
+  return !job->native && job->compute == LUC_COMPUTE_F32 && job->kernel->short_runs &&
+         !kernels[LUC_RD_F16].run && run * 4 <= MEDIUM && job->reduced.strides[0][0] == job->size &&
+         job->kept.strides[0][0] == run * job->size;
+}
+
 static rd_way way_of(const rd_job *job) {
-  enum { MEDIUM = 512 }; /* bytes that the kernel for short runs is still faster for */
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
   const int64_t run = reduced->sizes[0];
   const bool many = kept->sizes[0] >= MANY && run > 1;
   if (lie_in_rows(job)) return BY_ROWS;
-  if (many && run < LUC_RD_SHORT) return way_of_short_runs(job);
+  if (many && (run < LUC_RD_SHORT || are_widened(job))) return way_of_short_runs(job);
   if (!are_plain_runs(job) || !lie_together(job)) return BY_RUNS;
   if (many && job->kernel->short_runs && run * job->size <= MEDIUM) return BY_SHORT_RUNS;
   return run <= longest_run(job) ? TOGETHER : BY_RUNS;

@@ -718,3 +718,21 @@ describe("nextafter", function()
     assert.same(want, x:nextafter_(lucerna.tensor {true, true, false}):tolist())
   end)
 end)
+
+describe("short rows of halves", function()
+  it("are folded as the floats they become", function()
+    for _, name in ipairs {"float16", "bfloat16"} do
+      for _, columns in ipairs {63, 64, 100, 127, 128, 129} do
+        local x = ((lucerna.arange(40 * columns) * 37 % 101 - 50) / 64):to(lucerna[name])
+        x = x:view(40, columns)
+        local wide = x:float()
+        for _, rows in ipairs {1, 15, 16, 40} do
+          local a, b = x:narrow(1, 1, rows), wide:narrow(1, 1, rows)
+          assert.is_true(a:norm(2, 2):equal(b:norm(2, 2):to(lucerna[name])), name .. columns)
+          assert.is_true(a:norm(1, 2):equal(b:norm(1, 2):to(lucerna[name])), name .. columns)
+          assert.is_true(a:nansum(2):equal(b:nansum(2):to(lucerna[name])), name .. columns)
+        end
+      end
+    end
+  end)
+end)
