@@ -211,15 +211,15 @@ describe("losses:", function()
   end)
 
   it("Huber's has the input's dtype, the others the common one", function()
-    local x = lucerna.tensor({0.5, 3.0}, {requires_grad = true})
-    local y = lucerna.zeros(2, {dtype = lucerna.float64})
+    local single = lucerna.tensor({0.5, 3.0}, {requires_grad = true})
+    local double = lucerna.zeros(2, {dtype = lucerna.float64})
     for _, reduction in ipairs {"none", "mean", "sum"} do
-      assert.equal(lucerna.float32, F.huber_loss(x, y, {reduction = reduction}).dtype)
-      assert.equal(lucerna.float64, F.huber_loss(y, x, {reduction = reduction}).dtype)
-      assert.equal(lucerna.float64, F.smooth_l1_loss(x, y, {reduction = reduction}).dtype)
+      assert.equal(lucerna.float32, F.huber_loss(single, double, {reduction = reduction}).dtype)
+      assert.equal(lucerna.float64, F.huber_loss(double, single, {reduction = reduction}).dtype)
+      assert.equal(lucerna.float64, F.smooth_l1_loss(single, double, {reduction = reduction}).dtype)
     end
-    F.huber_loss(x, y):backward()
-    near(lucerna.tensor {0.25, 0.5}, x.grad)
+    F.huber_loss(single, double):backward()
+    near(lucerna.tensor {0.25, 0.5}, single.grad)
   end)
 
   it("CTC adds up the alignments of targets of any length", function()
