@@ -14,16 +14,25 @@ static void let_go(luc_context *ctx, luc_tensor *t) {
   luc_tensor_release(ctx, grad);
 }
 
-static void drop_list(luc_context *ctx) {
-  luc__free(ctx, ctx->watched, ctx->watched_room * sizeof *ctx->watched);
-  ctx->watched = NULL;
-  ctx->watched_room = 0;
+/* Gives back the room that the list no longer needs. */
+static void trim_list(luc_context *ctx) {
+  size_t room = ctx->watched_room;
+  while (room > 0 && room / 2 >= ctx->num_watched) room /= 2;
+  if (room == ctx->watched_room) return;
+  luc_tensor **list = ctx->watched;
+  const size_t size = sizeof *list, had = ctx->watched_room * size;
+  if (room == 0)
+    luc__free(ctx, list, had), list = NULL;
+  else if (!(list = luc__realloc(ctx, list, had, room * size)))
+    return;
+  ctx->watched = list;
+  ctx->watched_room = room;
 }
 
 /* First of all, since what then is freed may need any layer. */
 static void let_go_all(luc_context *ctx) {
   while (ctx->num_watched) let_go(ctx, ctx->watched[ctx->num_watched - 1]);
-  drop_list(ctx);
+  trim_list(ctx);
 }
 
 luc_status luc__watch(luc_context *ctx, luc_tensor *t) {
@@ -65,5 +74,5 @@ void luc__collect_cycles(luc_context *ctx) {
   for (uint32_t i = 0; i < lost; i++) let_go(ctx, (luc_tensor *)w.things[w.order[i]].p);
   for (uint32_t i = 0; i < lost; i++) luc_tensor_release(ctx, (luc_tensor *)w.things[w.order[i]].p);
   luc__web_free(&w);
-  if (!ctx->num_watched) drop_list(ctx);
+  trim_list(ctx);
 }

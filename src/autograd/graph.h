@@ -123,7 +123,7 @@ static inline bool luc__inherits(const luc_tensor *t) {
 /* To be called before t, which others may lead to, comes to lead to something newer. */
 luc_status luc__watch(luc_context *ctx, luc_tensor *t);
 void luc__unwatch(luc_context *ctx, luc_meta *meta);
-/* Ends the cycles that nothing else refers to. Frees, and so may call hosts' functions that free. */
+/* Ends the cycles that nothing else refers to; what it frees may call hosts' functions. */
 void luc__collect_cycles(luc_context *ctx);
 
 /* ---- edge.c ---- */
