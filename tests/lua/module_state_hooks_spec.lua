@@ -538,12 +538,6 @@ end)
 
 describe("state hooks and the collector", function()
   it("are collected with their module when they hold it", function()
-    local function live()
-      collectgarbage()
-      collectgarbage()
-      lucerna.trim_memory()
-      return lucerna.memory().live
-    end
     local function cycle()
       local m = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
       local other = m:clone()
@@ -556,9 +550,9 @@ describe("state hooks and the collector", function()
       other:load_state_dict(m:state_dict())
     end
     for _ = 1, 5 do cycle() end
-    local before = live()
+    local before = parity.live()
     for _ = 1, 50 do cycle() end
-    assert.are.equal(before, live())
+    assert.are.equal(before, parity.live())
   end)
 
   it("may collect everything at any time", function()
