@@ -123,8 +123,9 @@ static inline bool luc__inherits(const luc_tensor *t) {
 /* To be called before t, which others may lead to, comes to lead to something newer. */
 luc_status luc__watch(luc_context *ctx, luc_tensor *t);
 void luc__unwatch(luc_context *ctx, luc_meta *meta);
-/* Ends the cycles that nothing else refers to; what it frees may call hosts' functions. */
-void luc__collect_cycles(luc_context *ctx);
+/* Ends the cycles that nothing else refers to, where that is due or must be now; what it frees may
+ * call hosts' functions. */
+void luc__collect_cycles(luc_context *ctx, bool now);
 
 /* ---- edge.c ---- */
 

@@ -69,6 +69,7 @@ struct luc_context {
   size_t long_message_size;
   struct luc_tensor **watched; /* autograd/cycles.c: what may keep itself alive */
   size_t num_watched, watched_room;
+  uint64_t collect_from;     /* next_seq from which on they are looked through again */
   luc_close_fn before_close; /* of autograd/cycles.c: runs before all closers */
 };
 

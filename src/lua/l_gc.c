@@ -31,7 +31,7 @@ static size_t budget_for(lua_State *L, const luc_l_state *st, size_t live) {
 
 /* What lives at the end of a cycle; what kept only itself alive does not. */
 static size_t left_alive(luc_l_state *st) {
-  luc__collect_cycles(st->ctx);
+  luc__collect_cycles(st->ctx, false);
   return luc_l_live(st);
 }
 
@@ -39,7 +39,7 @@ static size_t left_alive(luc_l_state *st) {
  * made while it ran and so could not be found to be garbage. */
 static void set_limit(lua_State *L, luc_l_state *st, size_t young) {
   luc_l_pace *p = &st->pace;
-  size_t live = left_alive(st);
+  size_t live = luc_l_live(st);
   p->budget = budget_for(L, st, live);
   p->limit = p->next = live - (young < live / 2 ? young : live / 2) + p->budget;
   p->steps = 0;
@@ -81,7 +81,7 @@ static int sentinel_gc(lua_State *L) {
   }
   make_sentinel(L, st);
   if (!at_rest(L, st)) return 0;
-  luc__collect_cycles(st->ctx);
+  luc__collect_cycles(st->ctx, true);
   luc_l_begin_probe(L, st);
   return 0;
 }
@@ -98,6 +98,7 @@ static void full_collection(lua_State *L, luc_l_state *st) {
   }
   st->owned_limit = max_size(MIN_OWNED, 2 * st->owned);
   st->pace.collecting = false;
+  luc__collect_cycles(st->ctx, false);
   set_limit(L, st, 0);
 }
 
@@ -207,6 +208,7 @@ void luc_l_pace_crowd(luc_l_state *st) {
 bool luc_l_collect(lua_State *L, luc_l_state *st) {
   if (st->pace.collecting) return false;
   full_collection(L, st);
+  luc__collect_cycles(st->ctx, true);
   return true;
 }
 

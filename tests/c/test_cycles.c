@@ -168,11 +168,11 @@ TEST_ALONE("they are collected while the context lives, all at once") {
   for (int i = 0; i < NUM_CYCLES; i++)
     for (int k = 0; k < 20; k++) CHECK_OK(leaf_in_cycle(c, cycles[i].make, NULL));
   CHECK_EQ(released, 0);
-  luc__collect_cycles(c);
+  luc__collect_cycles(c, true);
   CHECK_EQ(hooks_freed, 20 * NUM_CYCLES);
   CHECK_EQ(released, 20 * NUM_CYCLES);
   CHECK_EQ(c->num_watched, 0);
-  luc__collect_cycles(c);
+  luc__collect_cycles(c, true);
   luc_context_free(c);
   CHECK_EQ(heap.blocks, 0);
 }
@@ -186,17 +186,44 @@ TEST_ALONE("what somebody refers to is not collected, nor what it leads to") {
     CHECK_OK(leaf_in_cycle(c, cycles[i].make, &w));
     luc_tensor *grad = luc_tensor_grad(w);
     bool history = grad && grad->meta && grad->meta->node;
-    luc__collect_cycles(c);
+    luc__collect_cycles(c, true);
     CHECK_EQ(hooks_freed, 0);
     CHECK(luc_tensor_grad(w) == grad);
     CHECK(!history || grad->meta->node);
     luc_tensor_release(c, w);
-    luc__collect_cycles(c);
+    luc__collect_cycles(c, true);
     CHECK_EQ(hooks_freed, 1);
     CHECK_EQ(released, 1);
     luc_context_free(c);
     CHECK_EQ(heap.blocks, 0);
   }
+}
+
+TEST_ALONE("what is held is looked through again when twice as many nodes were made, or at once") {
+  test_heap heap;
+  luc_context *c;
+  luc_tensor *w = NULL, *y;
+  begin(&heap, &c);
+  CHECK_OK(leaf_in_cycle(c, gradient_with_graph, &w));
+  luc__collect_cycles(c, false);
+  const uint64_t due = c->collect_from;
+  CHECK(due > c->next_seq);
+  CHECK_OK(leaf_in_cycle(c, gradient_with_graph, NULL));
+  while (c->next_seq < due) {
+    luc__collect_cycles(c, false);
+    CHECK_EQ(released, 0);
+    CHECK_OK(luc__binary(c, LUC_OP_mul, w, w, &y));
+    luc_tensor_release(c, y);
+  }
+  luc__collect_cycles(c, false);
+  CHECK_EQ(released, 1);
+  luc_tensor_release(c, w);
+  luc__collect_cycles(c, false);
+  CHECK_EQ(released, 1);
+  luc__collect_cycles(c, true);
+  CHECK_EQ(released, 2);
+  luc_context_free(c);
+  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST_ALONE("a gradient that is held alone keeps its graph, which can be differentiated") {
@@ -207,13 +234,13 @@ TEST_ALONE("a gradient that is held alone keeps its graph, which can be differen
   CHECK_OK(leaf_in_cycle(c, gradient_with_graph, &w));
   luc_tensor *g = luc__retain(luc_tensor_grad(w));
   luc_tensor_release(c, w);
-  luc__collect_cycles(c);
+  luc__collect_cycles(c, true);
   CHECK_EQ(released, 0);
   CHECK_OK(luc__unary(c, LUC_OP_sum, g, &s));
   CHECK_OK(luc_tensor_backward(c, &s, 1, NULL, 0));
   CHECK_NEAR(((double *)luc_tensor_data(luc_tensor_grad(w)))[1], 8 + 2, 0);
   LUC_RELEASE(c, g, s);
-  luc__collect_cycles(c);
+  luc__collect_cycles(c, true);
   CHECK_EQ(released, 1);
   luc_context_free(c);
   CHECK_EQ(heap.blocks, 0);
@@ -223,7 +250,7 @@ static luc_status scenario(luc_context *c, void *arg) {
   cycle_fn make = ((const cycle_fn *)arg)[0];
   hooks_freed = released = 0;
   luc_status status = leaf_in_cycle(c, make, NULL);
-  luc__collect_cycles(c); /* or not, where that is refused memory */
+  luc__collect_cycles(c, true); /* or not, where that is refused memory */
   return status;
 }
 
