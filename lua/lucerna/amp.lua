@@ -199,41 +199,38 @@ function GradScaler:is_enabled()
   return self._enabled
 end
 
---- scaler:get_growth_factor(): what the factor grows by.
-function GradScaler:get_growth_factor()
-  check_self("get_growth_factor", self)
-  return self._growth_factor
+-- get_name and set_name of a field _name.
+local function getter(field)
+  return function(self)
+    check_self("get" .. field, self)
+    return self[field]
+  end
 end
+
+local function setter(field)
+  return function(self, value)
+    check_self("set" .. field, self)
+    set_checked(self, field, value)
+  end
+end
+
+--- scaler:get_growth_factor(): what the factor grows by.
+GradScaler.get_growth_factor = getter "_growth_factor"
 
 --- scaler:set_growth_factor(number): more than 1.
-function GradScaler:set_growth_factor(new_factor)
-  check_self("set_growth_factor", self)
-  set_checked(self, "_growth_factor", new_factor)
-end
+GradScaler.set_growth_factor = setter "_growth_factor"
 
 --- scaler:get_backoff_factor(): what the factor shrinks by.
-function GradScaler:get_backoff_factor()
-  check_self("get_backoff_factor", self)
-  return self._backoff_factor
-end
+GradScaler.get_backoff_factor = getter "_backoff_factor"
 
 --- scaler:set_backoff_factor(number): less than 1.
-function GradScaler:set_backoff_factor(new_factor)
-  check_self("set_backoff_factor", self)
-  set_checked(self, "_backoff_factor", new_factor)
-end
+GradScaler.set_backoff_factor = setter "_backoff_factor"
 
 --- scaler:get_growth_interval(): how many finite steps make the factor grow.
-function GradScaler:get_growth_interval()
-  check_self("get_growth_interval", self)
-  return self._growth_interval
-end
+GradScaler.get_growth_interval = getter "_growth_interval"
 
 --- scaler:set_growth_interval(n): a positive integer.
-function GradScaler:set_growth_interval(new_interval)
-  check_self("set_growth_interval", self)
-  set_checked(self, "_growth_interval", new_interval)
-end
+GradScaler.set_growth_interval = setter "_growth_interval"
 
 --- scaler:state_dict(): factor, factors and counts, under PyTorch's names; {} if not enabled.
 function GradScaler:state_dict()
