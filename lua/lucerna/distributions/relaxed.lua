@@ -56,17 +56,24 @@ function Logits:_log_prob(value)
   return self.temperature:log() + diff - diff:exp():log1p() * 2
 end
 
+-- A class of the values that a transform makes of the inner ones.
+local function relaxed(name, support, inner, transform)
+  local class = base.class(name, Transformed)
+  class.support = support
+  function class:__init(...)
+    local temperature, probs, logits, validate_args = arguments(name, NAMES, ...)
+    Transformed.__init(self, inner(temperature, probs, logits), transform(), validate_args)
+  end
+  for _, field in ipairs {"temperature", "probs", "logits"} do
+    class.getters[field] = of_base(field)
+  end
+  return class
+end
+
 --- RelaxedBernoulli(temperature, probs, logits, validate_args): values between 0 and 1, near the
 -- ends for a low temperature.
-M.RelaxedBernoulli = base.class("RelaxedBernoulli", Transformed)
-local RelaxedBernoulli = M.RelaxedBernoulli
-RelaxedBernoulli.support = constraints.unit_interval
-
-function RelaxedBernoulli:__init(...)
-  local temperature, probs, logits, validate_args = arguments("RelaxedBernoulli", NAMES, ...)
-  Transformed.__init(self, Logits(temperature, probs, logits), transforms.SigmoidTransform(),
-    validate_args)
-end
+M.RelaxedBernoulli = relaxed("RelaxedBernoulli", constraints.unit_interval, Logits,
+  transforms.SigmoidTransform)
 
 -- ---- RelaxedOneHotCategorical ----
 
@@ -96,22 +103,8 @@ end
 
 --- RelaxedOneHotCategorical(temperature, probs, logits, validate_args): probabilities of n
 -- categories that sum to 1, most of them on one for a low temperature.
-M.RelaxedOneHotCategorical = base.class("RelaxedOneHotCategorical", Transformed)
-local RelaxedOneHot = M.RelaxedOneHotCategorical
-RelaxedOneHot.support = constraints.simplex
-
-function RelaxedOneHot:__init(...)
-  local temperature, probs, logits, validate_args =
-    arguments("RelaxedOneHotCategorical", NAMES, ...)
-  Transformed.__init(self, Logs(temperature, probs, logits), transforms.ExpTransform(),
-    validate_args)
-end
-
-for _, class in ipairs {RelaxedBernoulli, RelaxedOneHot} do
-  for _, name in ipairs {"temperature", "probs", "logits"} do
-    class.getters[name] = of_base(name)
-  end
-end
+M.RelaxedOneHotCategorical = relaxed("RelaxedOneHotCategorical", constraints.simplex, Logs,
+  transforms.ExpTransform)
 
 -- ---- LogisticNormal ----
 
