@@ -4,6 +4,7 @@
 
 local core = require "lucerna.core"
 local check = require "lucerna.check"
+local later = require "lucerna.later"
 local modes = require "lucerna.modes"
 local region = require "lucerna.region"
 
@@ -34,15 +35,8 @@ core._set_root(root and "@" .. root or "", function(f, first)
   return class_made(f, first) or package and name_in(lucerna, "lucerna", f)
 end)
 
-local SUBMODULES = {
-  nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
-  func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
-  special = true, summary = true, dot = true, numpy = true, amp = true, profiler = true,
-  utils = true, accelerator = true, backends = true,
-}
-
 for name, value in pairs(core) do
-  local public = not name:find("^_") and not SUBMODULES[name]
+  local public = not name:find("^_") and name ~= "dot" -- which is a part of the library, too
   if public and type(value) ~= "table" then lucerna[name] = value end
 end
 lucerna.Tensor = core.Tensor
@@ -50,30 +44,9 @@ lucerna.newaxis = core.none
 lucerna.strided = "strided" -- what x.layout is
 lucerna.inf, lucerna.nan, lucerna.pi, lucerna.e = math.huge, 0 / 0, math.pi, math.exp(1)
 
--- For completion: names that are not in the table yet.
-local function lazy_names()
-  local names = {}
-  for name in pairs(SUBMODULES) do
-    local found = not package or package.searchpath("lucerna." .. name, package.path)
-    if found then names[#names + 1] = name end
-  end
-  return names
-end
-
-setmetatable(lucerna, {
-  __names = lazy_names,
-  __index = function(_, name)
-    if not SUBMODULES[name] then return nil end
-    local ok, module = pcall(require, "lucerna." .. name)
-    if ok then
-      lucerna[name] = module
-      return module
-    end
-    local message = ("module 'lucerna.%s' not found"):format(name)
-    local absent = type(module) == "string" and module:find(message, 1, true)
-    if not absent then error(module, 0) end
-  end,
-})
+later(lucerna, "lucerna.", { "nn", "optim", "autograd", "linalg", "fft", "distributions", "func",
+  "models", "data", "safetensors", "cuda", "progress", "special", "summary", "dot", "numpy", "amp",
+  "profiler", "utils", "accelerator", "backends" })
 
 local checkpoint = require "lucerna.checkpoint"
 lucerna.save, lucerna.load = checkpoint.save, checkpoint.load

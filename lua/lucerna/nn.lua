@@ -188,10 +188,8 @@ local WRITTEN = {
 -- For completion: names that are not in the table yet.
 local function lazy_names()
   local names = core.names()
-  for name in pairs(WRITTEN) do names[#names + 1] = name end
-  for name in pairs(SUBMODULES) do
-    local found = not package or package.searchpath("lucerna.nn." .. name, package.path)
-    if found then names[#names + 1] = name end
+  for _, part in ipairs { WRITTEN, SUBMODULES } do
+    for name in pairs(part) do names[#names + 1] = name end
   end
   return names
 end
