@@ -23,7 +23,7 @@ end
 local function make(name, check, fields, shown)
   local made = {_name = name, _shown = shown or {}}
   for key, value in pairs(fields or {}) do made[key] = value end
-  function made:check(value) return check(tools.tensor("check", "value", value), self) end
+  function made:check(value) return check(tools.tensor("check", "value", value)) end
   return setmetatable(made, Constraint)
 end
 

@@ -12,7 +12,7 @@ local tools = require "lucerna.distributions.tools"
 
 local fail, join, first = tools.fail, tools.join, tools.first
 local half_log_det, mahalanobis, solve = normal.half_log_det, normal.mahalanobis, normal.solve
-local lazily = normal.lazily
+local lazily, check_events = normal.lazily, normal.check_events
 
 local M = {}
 
@@ -123,13 +123,6 @@ local function trace_square(x) return tools.sum_rightmost(x ^ 2, 2) end
 -- Half the sum of the difference of logarithms, the trace and the square, less the dimension.
 local function divergence(p, logs, trace, square)
   return (logs + trace + square - p.event_shape[1]) * 0.5
-end
-
-local function check_events(p, q, what)
-  if not tools.same(p.event_shape, q.event_shape) then
-    fail("kl_divergence: KL-divergence between two %s with different event shapes cannot be "
-      .. "computed", what)
-  end
 end
 
 kl.register_kl(LowRank, LowRank, function(p, q)

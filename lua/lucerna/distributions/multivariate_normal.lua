@@ -135,11 +135,15 @@ function Normal:entropy()
   return entropy:expand(self.batch_shape)
 end
 
-kl.register_kl(Normal, Normal, function(p, q)
+function M.check_events(p, q, what)
   if not tools.same(p.event_shape, q.event_shape) then
-    fail("kl_divergence: KL-divergence between two Multivariate Normals with different event "
-      .. "shapes cannot be computed")
+    fail("kl_divergence: KL-divergence between two %s with different event shapes cannot be "
+      .. "computed", what)
   end
+end
+
+kl.register_kl(Normal, Normal, function(p, q)
+  M.check_events(p, q, "Multivariate Normals")
   local ratio = solve(q.scale_tril, p.scale_tril)
   local trace = tools.sum_rightmost(ratio ^ 2, 2)
   local squared = mahalanobis(q.scale_tril, q.loc - p.loc)
