@@ -265,24 +265,20 @@ luc_status luc__grad_expm1(luc_context *ctx, luc_backward *b) {
   return luc__f_slope(&f, b, luc__fs(&f, LUC_OP_add, b->results[0], 1));
 }
 
+/* gout / (conj(input) `op` x) */
+static luc_status grad_log(luc_context *ctx, luc_backward *b, luc_opid op, double x) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *below = luc__fs(&f, op, luc__f_conj(&f, input(b)), x);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
+}
+
+LUC_GRAD_BY(log2, grad_log, LUC_OP_mul, 0.69314718055994530942)
+LUC_GRAD_BY(log10, grad_log, LUC_OP_mul, 2.30258509299404568402)
+LUC_GRAD_BY(log1p, grad_log, LUC_OP_add, 1)
+
 luc_status luc__grad_log(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *below = luc__f_conj(&f, input(b));
-  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
-}
-
-static luc_status grad_log_base(luc_context *ctx, luc_backward *b, double log_base) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *below = luc__fs(&f, LUC_OP_mul, luc__f_conj(&f, input(b)), log_base);
-  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
-}
-
-LUC_GRAD_BY(log2, grad_log_base, 0.69314718055994530942)
-LUC_GRAD_BY(log10, grad_log_base, 2.30258509299404568402)
-
-luc_status luc__grad_log1p(luc_context *ctx, luc_backward *b) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *below = luc__fs(&f, LUC_OP_add, luc__f_conj(&f, input(b)), 1);
   return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
 }
 
