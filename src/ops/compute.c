@@ -37,6 +37,13 @@ luc_status luc__fail_shapes(luc_context *ctx, const char *name_a, const luc_tens
                    luc__tensor_shape_text(shape_b, b));
 }
 
+luc_status luc__list(luc_context *ctx, int n, luc_value *out) {
+  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
+  if (!list) return LUC_ERR_MEMORY;
+  *out = luc_v_tensors(list, n);
+  return LUC_OK;
+}
+
 luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
   *out = NULL;
   return t ? luc__contiguous_as(ctx, t, dtype, out) : LUC_OK;

@@ -37,6 +37,10 @@ static inline void *luc__data(const luc_tensor *t) {
   return t ? t->data : NULL;
 }
 
+/* A result that is a list of n tensors, none of them made yet. Like any it is released by who runs
+ * the operator, if that fails. */
+luc_status luc__list(luc_context *ctx, int n, luc_value *out);
+
 /* Images [N, C, H, W] (or three-dimensional ones) of no more elements than an int32 counts may lie
  * as [N, H, W, C]: then their results do too. */
 bool luc__channels_last(const luc_tensor *t, int spatial);

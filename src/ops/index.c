@@ -307,17 +307,16 @@ static luc_status bools(luc_context *ctx, luc_tensor *t, bool vector, luc_tensor
 static luc_status columns(luc_context *ctx, luc_tensor *t, luc_value *out) {
   int n = t->ndim ? t->ndim : 1;
   int64_t stride = 1;
-  luc_tensor *mask = NULL, *all = NULL, **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
-  if (!list) return LUC_ERR_MEMORY;
-  luc_status status = LUC_OK;
-  *out = luc_v_tensors(list, n);
+  luc_tensor *mask = NULL, *all = NULL;
+  luc_status status;
+  LUC_TRY(luc__list(ctx, n, out));
   LUC_GO(bools(ctx, t, true, &mask));
   LUC_GO(luc__mask_coordinates(ctx, mask, true, &all));
   for (int d = 0; d < n; d++)
-    LUC_GO(luc__tensor_view(ctx, all, 1, &all->sizes[1], &stride, d * all->sizes[1], &list[d]));
+    LUC_GO(luc__tensor_view(ctx, all, 1, &all->sizes[1], &stride, d * all->sizes[1],
+                            &out->as.tensors[d]));
 done:
   LUC_RELEASE(ctx, mask, all);
-  if (status != LUC_OK) luc__value_release(ctx, out);
   return status;
 }
 
@@ -329,21 +328,18 @@ luc_status luc__run_unravel_index(luc_context *ctx, luc_value *args, luc_value *
   LUC_CHECK(ctx, luc__dtype_is_int(t->dtype), LUC_ERR_TYPE,
             "expected indices to be an integer tensor but got %s", luc__dtype_name(t->dtype));
   LUC_TRY(luc__check_sizes(ctx, n, args[1].as.ints));
-  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
-  if (!list) return LUC_ERR_MEMORY;
-  *out = luc_v_tensors(list, n);
+  LUC_TRY(luc__list(ctx, n, out));
   rest = luc__retain(t);
   for (int d = n - 1; d >= 0; d--) {
     int64_t size = args[1].as.ints[d];
     luc_value by = luc_v_int(size == 0 && t->numel == 0 ? 1 : size);
-    LUC_GO(luc__op1(ctx, LUC_OP_remainder, &list[d], LUC_ARGS(luc_v_tensor(rest), by)));
+    LUC_GO(luc__op1(ctx, LUC_OP_remainder, &out->as.tensors[d], LUC_ARGS(luc_v_tensor(rest), by)));
     LUC_GO(luc__op1(ctx, LUC_OP_floor_divide, &next, LUC_ARGS(luc_v_tensor(rest), by)));
     luc_tensor_release(ctx, rest);
     rest = next;
   }
 done:
   luc_tensor_release(ctx, rest);
-  if (status != LUC_OK) luc__value_release(ctx, out);
   return status;
 }
 

@@ -9,15 +9,6 @@
 #include "ops/geometry.h"
 #include "ops/pointwise.h"
 
-/* ---- lists ---- */
-
-static luc_status new_list(luc_context *ctx, int n, luc_value *out) {
-  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
-  if (!list) return LUC_ERR_MEMORY;
-  *out = luc_v_tensors(list, n);
-  return LUC_OK;
-}
-
 /* a + b, or the largest number, as which no tensor has a size: where it is made it is refused. */
 static int64_t plus(int64_t a, int64_t b) {
   int64_t sum;
@@ -328,7 +319,7 @@ static luc_status stack_along(luc_context *ctx, int n, int dim, const luc_value 
   luc_tensor *r = NULL;
   luc_status status;
   LUC_CHECK(ctx, tensors->n > 0, LUC_ERR_VALUE, "expects a non-empty list of Tensors");
-  LUC_TRY(new_list(ctx, tensors->n, &list));
+  LUC_TRY(luc__list(ctx, tensors->n, &list));
   for (int i = 0; i < list.n; i++) {
     luc_tensor *t = tensors->as.tensors[i], **to = &list.as.tensors[i];
     LUC_GO(n ? at_least(ctx, t, n, to) : as_column(ctx, t, to));
@@ -358,12 +349,11 @@ luc_status luc__run_broadcast_tensors(luc_context *ctx, luc_value *args, luc_val
     memcpy(so_far.sizes, sizes, sizeof sizes);
     LUC_TRY(luc__broadcast(ctx, &so_far, t, &ndim, sizes));
   }
-  LUC_TRY(new_list(ctx, n, out));
-  luc_status status = LUC_OK;
-  for (int i = 0; i < n && status == LUC_OK; i++)
-    status = luc__op1(ctx, LUC_OP_expand, &out->as.tensors[i],
-                      LUC_ARGS(luc_v_tensor(list[i]), luc_v_ints(sizes, ndim)));
-  return status;
+  LUC_TRY(luc__list(ctx, n, out));
+  for (int i = 0; i < n; i++)
+    LUC_TRY(luc__op1(ctx, LUC_OP_expand, &out->as.tensors[i],
+                     LUC_ARGS(luc_v_tensor(list[i]), luc_v_ints(sizes, ndim))));
+  return LUC_OK;
 }
 
 luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -382,7 +372,7 @@ luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) 
     full[swap && i < 2 ? 1 - i : i] = list[i]->numel;
   }
   luc_formula f = luc__formula(ctx);
-  LUC_TRY(new_list(ctx, n, out));
+  LUC_TRY(luc__list(ctx, n, out));
   for (int i = 0; i < n; i++) {
     int64_t sizes[LUC_MAX_DIMS];
     for (int d = 0; d < n; d++) sizes[d] = 1;

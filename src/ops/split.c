@@ -14,9 +14,7 @@ static luc_status wrap(luc_context *ctx, const luc_tensor *t, int64_t dim_arg, i
  */
 static luc_status parts(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *lengths,
                         luc_value *out) {
-  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
-  if (!list) return LUC_ERR_MEMORY;
-  *out = luc_v_tensors(list, n);
+  LUC_TRY(luc__list(ctx, n, out));
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS], offset = t->offset;
   int ndim = t->ndim - (lengths ? 0 : 1);
   for (int d = 0; d < ndim; d++) {
@@ -24,14 +22,12 @@ static luc_status parts(luc_context *ctx, luc_tensor *t, int dim, int n, const i
     sizes[d] = t->sizes[from];
     strides[d] = t->strides[from];
   }
-  luc_status status = LUC_OK;
-  for (int i = 0; i < n && status == LUC_OK; i++) {
+  for (int i = 0; i < n; i++) {
     if (lengths) sizes[dim] = lengths[i];
-    status = luc__tensor_view(ctx, t, ndim, sizes, strides, offset, &list[i]);
+    LUC_TRY(luc__tensor_view(ctx, t, ndim, sizes, strides, offset, &out->as.tensors[i]));
     offset += (lengths ? lengths[i] : 1) * t->strides[dim];
   }
-  if (status != LUC_OK) luc__value_release(ctx, out);
-  return status;
+  return LUC_OK;
 }
 
 /* The memory of gradients that lie in it as parts of a tensor of these sizes do, and that nobody
@@ -131,20 +127,16 @@ luc_status luc__grad_split_sizes(luc_context *ctx, luc_backward *b) {
  * split they can be written. Cuts that go back have nothing between them. */
 static luc_status slices(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *cuts,
                          luc_value *out) {
-  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
-  if (!list) return LUC_ERR_MEMORY;
-  *out = luc_v_tensors(list, n);
-  luc_status status = LUC_OK;
+  LUC_TRY(luc__list(ctx, n, out));
   int64_t at = 0;
-  for (int i = 0; i < n && status == LUC_OK; i++) {
+  for (int i = 0; i < n; i++) {
     int64_t next = i < n - 1 ? cuts[i] : t->sizes[dim];
-    status = luc__op1(ctx, LUC_OP_slice, &list[i],
-                      LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(at),
-                               luc_v_int(next > at ? next : at), luc_v_int(1)));
+    LUC_TRY(luc__op1(ctx, LUC_OP_slice, &out->as.tensors[i],
+                     LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(at),
+                              luc_v_int(next > at ? next : at), luc_v_int(1))));
     at = next;
   }
-  if (status != LUC_OK) luc__value_release(ctx, out);
-  return status;
+  return LUC_OK;
 }
 
 enum { MOST_PARTS = INT32_MAX / 8 };

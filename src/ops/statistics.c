@@ -187,17 +187,13 @@ luc_status luc__run_gradient(luc_context *ctx, luc_value *args, luc_value *out) 
   int n = 0, dims[LUC_MAX_DIMS];
   LUC_TRY(gradient_dims(ctx, x, args, &n, dims));
   LUC_TRY(check_spacing(ctx, x, given, n, dims));
-  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
-  if (!list) return LUC_ERR_MEMORY;
-  *out = luc_v_tensors(list, n);
-  luc_status status = LUC_OK;
-  for (int i = 0; i < n && status == LUC_OK; i++) {
+  LUC_TRY(luc__list(ctx, n, out));
+  for (int i = 0; i < n; i++) {
     spacing s = {dims[i], given->kind == LUC_TENSORS ? given->as.tensors[i] : NULL};
     double h = given->kind == LUC_FLOATS ? given->as.floats[given->n == 1 ? 0 : i] : 1;
-    status = gradient_along(ctx, x, &s, h, args[3].as.i, &list[i]);
+    LUC_TRY(gradient_along(ctx, x, &s, h, args[3].as.i, &out->as.tensors[i]));
   }
-  if (status != LUC_OK) luc__value_release(ctx, out);
-  return status;
+  return LUC_OK;
 }
 
 /* ---- covariance ---- */

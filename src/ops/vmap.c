@@ -2,6 +2,7 @@
  * rule runs with what is further out, and the results are put together again. Statuses but those
  * of memory and state mean that a rule cannot do the call: then it is done sample by sample, which
  * also words errors as one sample's. */
+#include "ops/compute.h"
 #include "ops/vmap_rules.h"
 
 #include <string.h>
@@ -272,10 +273,8 @@ static luc_status stack_results(luc_context *ctx, luc_vcall *c, const rows *r) {
     }
     return LUC_OK;
   }
-  luc_tensor **list = luc__alloc_zero(ctx, (size_t)r->n * sizeof *list);
-  if (!list) return LUC_ERR_MEMORY;
-  c->out[0] = luc_v_tensors(list, (int)r->n);
-  for (int64_t k = 0; k < r->n; k++) LUC_TRY(stack(ctx, r, k, &list[k]));
+  LUC_TRY(luc__list(ctx, (int)r->n, &c->out[0]));
+  for (int64_t k = 0; k < r->n; k++) LUC_TRY(stack(ctx, r, k, &c->out[0].as.tensors[k]));
   return LUC_OK;
 }
 
@@ -353,6 +352,7 @@ luc_status luc__vmap_retry(luc_context *ctx, luc_opid op, const luc_value *args,
   luc_status status = start(ctx, &c, op, args, out);
   if (status == LUC_OK) {
     ctx->vmap = c.level->outer;
+    drop_results(ctx, &c);
     status = run_samples(ctx, &c);
     if (status == LUC_OK) status = wrap_results(ctx, &c);
   }
