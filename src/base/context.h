@@ -33,7 +33,7 @@ struct luc_context {
   bool inference_mode;
   bool inside_op;           /* an operator is running: what it calls is not recorded */
   int64_t first;            /* what positions that a row counts (LUC_F_COUNTED) begin with */
-  struct luc_tensor **held; /* ops/scratch.h: what running operators made for themselves */
+  struct luc_tensor **held; /* ops/scratch.c: what running operators made for themselves */
   int num_held, held_room;
   int64_t batched; /* vmap levels entered + batched tensors alive; 0: nothing to look for */
   struct luc_vmap_level *vmap; /* ops/vmap.h: the innermost level, or NULL */
@@ -55,7 +55,7 @@ struct luc_context {
   void *fft;              /* cpu/fft.c: FFTW's functions, recent plans */
   void *lapack;           /* cpu/lapack_loop.c: OpenBLAS, once it has been needed */
   void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
-  void *dead_metas;       /* the same for luc_metas */
+  void *dead_metas;       /* the same, of luc_meta */
   bool freeing_nodes, freeing_metas;
   struct luc_saved_hooks *saved_hooks; /* autograd/graph.h: who keeps saved tensors, or NULL */
   void *unpacked_nodes;                /* autograd: nodes that wait to be packed */

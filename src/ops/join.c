@@ -1,5 +1,5 @@
-/* Joining and splitting. cat works on a list whose sizes its gradient must know, so cat records
- * `join`, which carries them; everything that splits records split_sizes or unbind. */
+/* Joining. cat works on a list whose sizes its gradient must know, so cat records `join`, which
+ * carries them. */
 #include <string.h>
 
 #include "cpu/cuts.h"

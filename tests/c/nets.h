@@ -2,7 +2,6 @@
 #ifndef LUC_TEST_NETS_H
 #define LUC_TEST_NETS_H
 
-#include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "lucerna/optim.h"
 #include "nn/module.h"

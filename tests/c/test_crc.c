@@ -1,5 +1,4 @@
 /* The checksum is zlib's, of every length and beginning, in one piece or several. */
-#include <string.h>
 #include <zlib.h>
 
 #include "io/crc.h"

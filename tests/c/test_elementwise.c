@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/copy.h"
 #include "cpu/elementwise.h"
 #include "cpu/kernels.h"
 #include "cpu/reduce.h"
