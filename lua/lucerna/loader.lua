@@ -7,6 +7,7 @@ local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
 local item_of = require("lucerna.datasets")._item_of
 local samplers = require "lucerna.samplers"
+local draw_seed = samplers._draw_seed
 
 local loader = {}
 
@@ -181,10 +182,6 @@ function loader.DataLoader(...)
   return setmetatable({[SETTINGS] = settings}, DataLoader)
 end
 
-local function draw_seed(generator)
-  return lucerna.empty({}, {dtype = lucerna.int64}):random_({generator = generator or nil}):item()
-end
-
 -- what: who gave them.
 local function as_positions(ids, what)
   ids = lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64})
@@ -196,16 +193,10 @@ end
 -- first, then one for the permutation, from the default generator.
 local function epoch_order(self)
   local n = #self.dataset
-  local generator = self.generator
-  draw_seed(generator)
+  draw_seed(self.generator)
   if self.sampler then return samplers._positions(self.sampler) end
   if not self.shuffle then return lucerna.arange(1, n + 1) end
-  if not generator then
-    local seed = draw_seed()
-    generator = lucerna.Generator()
-    generator:manual_seed(seed)
-  end
-  return lucerna.randperm(n, {generator = generator})
+  return lucerna.randperm(n, {generator = samplers._generator(self.generator)})
 end
 
 -- Makes a batch of items, each a packed table of its fields.

@@ -53,6 +53,16 @@ function samplers._positions(sampler)
   return positions
 end
 
+--- A seed, drawn from the generator or the default one.
+function samplers._draw_seed(generator)
+  return lucerna.empty({}, {dtype = lucerna.int64}):random_({generator = generator or nil}):item()
+end
+
+--- The generator given, or one that the default one seeds.
+function samplers._generator(given)
+  return given or lucerna.Generator():manual_seed(samplers._draw_seed())
+end
+
 local function as_tensor(positions)
   if lucerna.is_tensor(positions) then return positions end
   return lucerna.tensor(positions, {dtype = lucerna.int64})
@@ -120,12 +130,8 @@ end
 
 function RandomSampler:positions()
   check_self(self, "RandomSampler", "positions", "data_source")
-  local n, count, generator = #self.data_source, #self, self.generator
-  if not generator then
-    local seed = lucerna.empty({}, {dtype = lucerna.int64}):random_():item()
-    generator = lucerna.Generator()
-    generator:manual_seed(seed)
-  end
+  local n, count = #self.data_source, #self
+  local generator = samplers._generator(self.generator)
   if self.replacement then return lucerna.randint(1, n + 1, {count}, {generator = generator}) end
   local orders = {}
   for k = 1, (n > 0 and count // n or 0) + 1 do -- PyTorch draws the last one for its beginning
