@@ -335,36 +335,31 @@ function prune.L1Unstructured:compute_mask(t, default_mask)
   return drop(default_mask, t:abs(), k, false)
 end
 
--- Ones in the channels kept along dim, zeros elsewhere, on top of the default mask.
-local function keep_channels(t, dim, channels, default_mask)
-  local mask = lucerna.zeros_like(t):index_fill(dim, channels, 1)
-  return mask * default_mask:to(mask.dtype)
+-- A class that prunes whole channels along dim: stay(self, t, dim, k) are those that k fewer leave.
+local function structured(name, names, stay)
+  local class = define(name, "structured", names)
+  function class:compute_mask(t, default_mask)
+    local dim = check_dim(name, t, self.dim)
+    local k = count(name, self.amount, t:size(dim))
+    if k == 0 then return default_mask end
+    local mask = lucerna.zeros_like(t):index_fill(dim, stay(self, t, dim, k), 1)
+    return mask * default_mask:to(mask.dtype)
+  end
+  return class
 end
 
 --- RandomStructured(amount, dim = -1): whole channels along dim, drawn at random.
-prune.RandomStructured = define("RandomStructured", "structured", { "amount", "dim" })
-
-function prune.RandomStructured:compute_mask(t, default_mask)
-  local dim = check_dim("RandomStructured", t, self.dim)
-  local n = t:size(dim)
-  local k = count("RandomStructured", self.amount, n)
-  if k == 0 then return default_mask end
-  local chances = lucerna.rand(n)
+prune.RandomStructured = structured("RandomStructured", { "amount", "dim" }, function(_, t, dim, k)
+  local chances = lucerna.rand(t:size(dim))
   local threshold = chances:kthvalue(k)
-  return keep_channels(t, dim, chances:gt(threshold):nonzero():reshape(-1), default_mask)
-end
+  return chances:gt(threshold):nonzero():reshape(-1)
+end)
 
 --- LnStructured(amount, n, dim = -1): the whole channels along dim of least n-norm.
-prune.LnStructured = define("LnStructured", "structured", { "amount", "n", "dim" })
-
-function prune.LnStructured:compute_mask(t, default_mask)
-  local dim = check_dim("LnStructured", t, self.dim)
-  local n = t:size(dim)
-  local k = count("LnStructured", self.amount, n)
-  if k == 0 then return default_mask end
-  local _, kept = t:norm(self.n, check.other_dims(t, dim)):topk(n - k)
-  return keep_channels(t, dim, kept, default_mask)
-end
+prune.LnStructured = structured("LnStructured", { "amount", "n", "dim" }, function(self, t, dim, k)
+  local _, kept = t:norm(self.n, check.other_dims(t, dim)):topk(t:size(dim) - k)
+  return kept
+end)
 
 local CustomFromMask = define("CustomFromMask", "global")
 
