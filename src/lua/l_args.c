@@ -84,6 +84,25 @@ static bool to_integer(lua_State *L, int index, int64_t *out) {
   return whole;
 }
 
+/* Pushes the number of a tensor of no dimensions, where it has no gradient to lose. */
+static bool push_number(lua_State *L, int index, bool integer) {
+  const luc_tensor *t = luc_l_totensor(L, index);
+  if (!t || t->ndim || luc_tensor_requires_grad(t)) return false;
+  if (integer ? !luc__dtype_is_int(t->dtype) : luc__dtype_is_complex(t->dtype)) return false;
+  luc_l_need_values(L, "item", t);
+  luc_l_pushscalar(L, luc__load_scalar(t->data, t->dtype));
+  return true;
+}
+
+/* An integer of a list; constructors keep what they are given, which is no tensor. */
+static bool item_integer(const reader *r, int index, int64_t *out) {
+  if (to_integer(r->L, index, out)) return true;
+  if (r->sig->as_given || !push_number(r->L, index, true)) return false;
+  bool whole = to_integer(r->L, -1, out);
+  lua_pop(r->L, 1);
+  return whole;
+}
+
 /* Readers say false when the value is of the wrong kind. */
 typedef bool (*read_fn)(reader *r, int p, int index);
 
@@ -250,7 +269,7 @@ static void read_ints(reader *r, int p, const items *list) {
     int at = item_at(r, list, i);
     int64_t value = 0;
     bool hole = holes && luc_l_isnone(r->L, r->st, at);
-    if (!hole && !to_integer(r->L, at, &value)) fail_item(r, p, i + 1, at);
+    if (!hole && !item_integer(r, at, &value)) fail_item(r, p, i + 1, at);
     room[i] = hole ? LUC_NO_ITEM : dims ? luc_l_from_one(value) : value;
     item_done(r, list);
   }
@@ -290,6 +309,17 @@ static const list_fn list_readers[] = {
     NULL,         read_ints,    NULL,         NULL,        NULL};
 _Static_assert(sizeof list_readers / sizeof *list_readers == LUC_T_COUNT, "ORDER TYPE");
 
+/* A tensor of no dimensions stands for its number. */
+static bool read_tensor_as_number(reader *r, int p, int index) {
+  int type = r->sig->schema->params[p].type;
+  bool integer = list_readers[type] == read_ints;
+  if (!integer && type != LUC_T_SCALAR && type != LUC_T_FLOAT) return false;
+  if (r->sig->as_given || !push_number(r->L, index, integer)) return false;
+  bool read = readers[type](r, p, lua_gettop(r->L));
+  lua_pop(r->L, 1);
+  return read;
+}
+
 /* One value stands for `list` equal ones; for a list of any length, for a list of one. */
 static bool read_single_as_list(reader *r, int p, int index) {
   const luc_param *param = &r->sig->schema->params[p];
@@ -297,7 +327,7 @@ static bool read_single_as_list(reader *r, int p, int index) {
   luc_value *v = &a->v[p];
   bool tensors = param->type <= LUC_T_INDEX_TENSOR;
   if (tensors && !r->sig->lenient) return false;
-  if (!readers[param->type](r, p, index)) return false;
+  if (!readers[param->type](r, p, index) && !read_tensor_as_number(r, p, index)) return false;
   if (r->sig->as_given && param->list > 0) return true;
   int n = param->list > 0 ? param->list : 1;
   if (tensors) {
@@ -378,22 +408,6 @@ static void read_nil(reader *r, int p, int index, bool none) {
   r->a->given |= 1u << p;
 }
 
-/* A tensor of no dimensions stands for its number, where it has no gradient to lose. */
-static bool read_tensor_as_number(reader *r, int p, int index) {
-  int type = r->sig->schema->params[p].type;
-  const luc_tensor *t = luc_l_totensor(r->L, index);
-  bool integer = type == LUC_T_INT || type == LUC_T_DIM || type == LUC_T_INDEX;
-  if (!t || t->ndim || r->sig->as_given || luc_tensor_requires_grad(t)) return false;
-  if (integer ? !luc__dtype_is_int(t->dtype) : type != LUC_T_SCALAR && type != LUC_T_FLOAT)
-    return false;
-  if (luc__dtype_is_complex(t->dtype)) return false;
-  luc_l_need_values(r->L, "item", t);
-  luc_l_pushscalar(r->L, luc__load_scalar(t->data, t->dtype));
-  bool read = readers[type](r, p, lua_gettop(r->L));
-  lua_pop(r->L, 1);
-  return read;
-}
-
 static void read_param(reader *r, int p, int index) {
   const luc_param *param = &r->sig->schema->params[p];
   if (param->list || !readers[param->type](r, p, index)) {
@@ -417,7 +431,9 @@ static bool takes_rest(const reader *r, int p, int index) {
   if (p != r->sig->schema->npositional - 1 || param->list >= 0) return false;
   if (param->type <= LUC_T_INDEX_TENSOR) return luc_l_tobox(r->L, index) != NULL;
   bool sizes = param->type == LUC_T_SIZE || param->type == LUC_T_DIMS || param->type == LUC_T_INT;
-  return sizes && lua_type(r->L, index) == LUA_TNUMBER;
+  if (!sizes || lua_type(r->L, index) == LUA_TNUMBER) return sizes;
+  const luc_tensor *t = r->a ? luc_l_totensor(r->L, index) : NULL; /* no overload is chosen by it */
+  return t && t->ndim == 0 && luc__dtype_is_int(t->dtype);
 }
 
 /* The n arguments from i on are one list; pushed together if the table's array part has some. */

@@ -36,9 +36,16 @@ typedef struct spec {
 
 /* ---- reading ---- */
 
+/* A tensor that is one integer stands for it, as in PyTorch, whose uint8 are masks. */
+static bool is_position(const luc_tensor *t) {
+  return t->ndim == 0 && t->dtype != LUC_UINT8 && luc__dtype_is_int(t->dtype);
+}
+
 static int64_t check_integer(lua_State *L, int index, const char *what) {
   int whole = 0;
   int64_t i = 0;
+  const luc_tensor *t = luc_l_totensor(L, index);
+  if (t && is_position(t)) return luc__scalar_int(luc__load_scalar(t->data, t->dtype));
   if (lua_type(L, index) == LUA_TNUMBER) i = lua_tointegerx(L, index, &whole);
   if (!whole) luc_l_error(L, "index: %s must be an integer (got %s)", what, luc_l_given(L, index));
   return i;
@@ -74,11 +81,6 @@ static void read_range(lua_State *L, int index, entry *e) {
 
 static bool is_rest(lua_State *L, int index) {
   return lua_type(L, index) == LUA_TSTRING && !strcmp(lua_tostring(L, index), "...");
-}
-
-/* A tensor that is one integer stands for it, as in PyTorch, whose uint8 are masks. */
-static bool is_position(const luc_tensor *t) {
-  return t->ndim == 0 && t->dtype != LUC_UINT8 && luc__dtype_is_int(t->dtype);
 }
 
 /* A tensor as an entry; returns how many dimensions it uses. */

@@ -367,6 +367,19 @@ describe("autograd.functional", function()
     assert.is_true(functional.hessian(f, t, {create_graph = true}).requires_grad)
   end)
 
+  it("keeps it for inputs that require no gradients, too", function()
+    local options = {create_graph = true}
+    local function sums(a) return a:exp():sum(2) end
+    local t, v = lucerna.ones(2, 2), lucerna.ones(2)
+    local jacobian = functional.jacobian(sums, t, options)
+    assert.is_true(jacobian.requires_grad and jacobian.grad_fn ~= nil)
+    local output, product = functional.vjp(sums, t, v, options)
+    assert.is_true(output.requires_grad and product.requires_grad)
+    output = functional.hvp(f, t, t, options)
+    assert.is_true(output.requires_grad)
+    assert.is_false(functional.jacobian(sums, t).requires_grad)
+  end)
+
   it("is strict when asked to be", function()
     local function first(a) return a * 2 end
     refused("Output 1 of the user-provided function is independent of input 2",

@@ -39,7 +39,7 @@ local function begin(who, f, inputs, options)
   local list, single = as_list(who, "inputs to the user-provided function", inputs)
   local args, places = { n = #list }, {}
   for k, t in ipairs(list) do args[k], places[k] = t, k end
-  local call = call_of.begin(who, f, args, places)
+  local call = call_of.begin(who, f, args, places, false, options.create_graph)
   as_list(who, "outputs of the user-provided function", call.output)
   call.single, call.options = single, options
   for k, out in ipairs(call.outs) do

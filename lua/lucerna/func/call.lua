@@ -90,8 +90,9 @@ local function read_outputs(who, call, has_aux, ...)
   call.aux = has_aux and results[2] or nil
 end
 
---- Runs f(args), a packed table, with the arguments at `places` as inputs.
-function M.begin(who, f, args, places, has_aux)
+--- Runs f(args), a packed table, with the arguments at `places` as inputs; `recorded`: the results
+-- keep their graph in any case.
+function M.begin(who, f, args, places, has_aux, recorded)
   local call = { levels = levels.entered(), xs = {}, places = places }
   local trees = {}
   for k, place in ipairs(places) do trees[k] = args[place] end
@@ -101,7 +102,8 @@ function M.begin(who, f, args, places, has_aux)
   for k, place in ipairs(places) do own[place] = inner[k] end
   call.trees = trees
   read_outputs(who, call, has_aux, scoped(modes.recorded, f, table.unpack(own, 1, own.n)))
-  call.recorded = call.outer and #call.outs > 0 and core.autograd._reaches(call.outs, call.xs)
+  call.recorded = recorded
+    or call.outer and #call.outs > 0 and core.autograd._reaches(call.outs, call.xs)
   if not call.recorded then
     call.output, call.aux = M.detached(call.output), M.detached(call.aux)
   end
