@@ -43,12 +43,13 @@ static bool is_position(const luc_tensor *t) {
 
 static int64_t check_integer(lua_State *L, int index, const char *what) {
   int whole = 0;
-  int64_t i = 0;
+  int64_t i = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &whole) : 0;
+  if (whole) return i;
   const luc_tensor *t = luc_l_totensor(L, index);
-  if (t && is_position(t)) return luc__scalar_int(luc__load_scalar(t->data, t->dtype));
-  if (lua_type(L, index) == LUA_TNUMBER) i = lua_tointegerx(L, index, &whole);
-  if (!whole) luc_l_error(L, "index: %s must be an integer (got %s)", what, luc_l_given(L, index));
-  return i;
+  if (!t || !is_position(t))
+    luc_l_error(L, "index: %s must be an integer (got %s)", what, luc_l_given(L, index));
+  luc_l_need_values(L, "item", t);
+  return luc__scalar_int(luc__load_scalar(t->data, t->dtype));
 }
 
 /* How many entries the table has: one that has others has a hole or names, which mean nothing. */

@@ -178,6 +178,26 @@ describe("arguments", function()
       lucerna.linspace, 1, t(2.0):to(lucerna.complex64), 3)
   end)
 
+  it("may be such tensors in lists of integers, too", function()
+    local t = lucerna.tensor
+    local n = t(2)
+    assert.same({ 2, 3 }, lucerna.zeros(n, 3).shape)
+    assert.same({ 3, 2 }, lucerna.zeros(3, n).shape)
+    assert.same({ 2 }, lucerna.rand(n).shape)
+    assert.same({ 2, 4 }, lucerna.full({ n, t(4, { dtype = lucerna.int8 }) }, 1).shape)
+    assert.same({ 2 }, lucerna.randint(0, n, { n }).shape)
+    assert.same({ 2, 6 }, lucerna.arange(12):view(n, -1).shape)
+    assert.same({ 2, 6 }, lucerna.arange(12):reshape({ n, 6 }).shape)
+    assert.same({ 2, 2, 3 }, x:expand(n, 2, 3).shape)
+    assert.same({ 6, 15.5 }, x:sum(n):tolist())
+    assert.same({ 1, 1, 2 }, lucerna.nn.functional.avg_pool1d(lucerna.ones(1, 1, 4), n).shape)
+    assert.same({ 0, 0, 1 }, lucerna.nn.functional.pad(t { 1 }, { n, 0 }):tolist())
+    parity.refused("zeros: size must be a table of integers (got Tensor [] at position 2)",
+      lucerna.zeros, 3, t(2.0))
+    parity.refused("zeros: size must be a table of integers (got Tensor [1] at position 1)",
+      lucerna.zeros, { t { 2 }, 3 })
+  end)
+
   it("may have NumPy's names", function()
     assert.same(x:sum(1, true):tolist(), x:sum { axis = 1, keepdims = true }:tolist())
     assert.same(lucerna.cat({ x, x }, 1).shape, lucerna.cat({ x, x }, { axis = 1 }).shape)

@@ -69,6 +69,18 @@ describe("x[{…}]", function()
     assert.same({ { 4 }, { 10 } }, x[{ { 2, 4, 2 }, { 1, 1 } }]:tolist())
   end)
 
+  it("takes tensors of no dimensions as the ends of ranges", function()
+    local x = lucerna.arange(6)
+    local two = lucerna.tensor(2)
+    assert.same({ 1, 2, 3 }, x[{ { two, two + 2 } }]:tolist())
+    assert.same({ 0, 2, 4 }, x[{ { 1, -1, two } }]:tolist())
+    x[{ { two, -1 } }] = 9
+    assert.same({ 0, 9, 9, 9, 9, 9 }, x:tolist())
+    parity.refused("the last position of a range must be an integer (got Tensor [])", function()
+      return x[{ { 1, lucerna.tensor(2.0) } }]
+    end)
+  end)
+
   it("cuts ranges off at the ends, and gives nothing for a range that ends before it begins",
     function()
       local x = matrix()
