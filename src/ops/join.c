@@ -303,6 +303,17 @@ LUC_RUN_BY(atleast_1d, give_at_least, 1)
 LUC_RUN_BY(atleast_2d, give_at_least, 2)
 LUC_RUN_BY(atleast_3d, give_at_least, 3)
 
+static luc_status give_all_at_least(luc_context *ctx, int n, luc_value *args, luc_value *out) {
+  LUC_TRY(luc__list(ctx, args[0].n, out));
+  for (int i = 0; i < args[0].n; i++)
+    LUC_TRY(at_least(ctx, args[0].as.tensors[i], n, &out->as.tensors[i]));
+  return LUC_OK;
+}
+
+LUC_RUN_BY(atleast_1d_all, give_all_at_least, 1)
+LUC_RUN_BY(atleast_2d_all, give_all_at_least, 2)
+LUC_RUN_BY(atleast_3d_all, give_all_at_least, 3)
+
 /* [s] as a column [s, 1]. */
 static luc_status as_column(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
   int64_t sizes[2] = {t->numel, 1};

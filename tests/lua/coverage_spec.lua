@@ -34,6 +34,8 @@ local UNCHECKED = {
 -- given arguments of a wrong kind.)
 local UNREFUSED = {
   equal = "compares any two tensors",
+  atleast_1d_all = "takes any tensors", atleast_2d_all = "takes any tensors",
+  atleast_3d_all = "takes any tensors",
 }
 
 -- One tensor, and options of which every value is allowed?

@@ -280,12 +280,13 @@ end)
 
 -- No views, yet they may give an operand back: as it is, or written.
 local GIVES_BACK = {}
-for name in ([[contiguous to to_device to_other type_as type to_float to_double to_half to_bfloat16
-  to_cfloat to_cdouble to_char to_byte to_short to_int to_long to_bool cpu conj resolve_conj adjoint
-  movedim_one movedim detach atleast_1d atleast_2d atleast_3d broadcast_tensors meshgrid
-  cartesian_prod split chunk tensor_split tensor_split_at tensor_split_by hsplit hsplit_at vsplit
-  vsplit_at dsplit dsplit_at positive dropout dropout1d dropout2d dropout3d alpha_dropout
-  feature_alpha_dropout rrelu view_dtype]]):gmatch("%S+") do
+for name in ([[contiguous to to_device to_other type_as type to_float to_double to_half
+  to_bfloat16 to_cfloat to_cdouble to_char to_byte to_short to_int to_long to_bool cpu conj
+  resolve_conj adjoint movedim_one movedim detach atleast_1d atleast_2d atleast_3d atleast_1d_all
+  atleast_2d_all atleast_3d_all broadcast_tensors meshgrid cartesian_prod split chunk
+  tensor_split tensor_split_at tensor_split_by hsplit hsplit_at vsplit vsplit_at dsplit dsplit_at
+  positive dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout rrelu
+  view_dtype]]):gmatch("%S+") do
   GIVES_BACK[name] = true
 end
 

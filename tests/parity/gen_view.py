@@ -150,6 +150,13 @@ def splits_by_tensors():
     case("tensor_split", real(5, 2), [Dim(4), Dim(-2), Dim(1)])
 
 
-for part in (sizes, orders, parts, rearranged, joins, splits, splits_by_tensors):
+def together_at_least():
+    for fn in ("atleast_1d", "atleast_2d", "atleast_3d"):
+        case(fn, [real(), real(2), real(2, 3), real(1, 2, 3, 1)])
+        case(fn, [real()])
+
+
+for part in (sizes, orders, parts, rearranged, joins, splits, splits_by_tensors,
+             together_at_least):
     part()
 write("view", __file__)

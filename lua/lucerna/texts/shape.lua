@@ -57,6 +57,7 @@ The elements of a vector r at a time, as rows; with_replacement also more than o
 {"flip fliplr flipud", "Reversed along dims (2, 1)."},
 {"roll", "Moved by shifts along dims, around the end."},
 {"rot90", "Rotated k times by 90 degrees in the plane of two dimensions."},
-{"atleast_1d atleast_2d atleast_3d", "With dimensions of size 1 until there are so many."},
+{"atleast_1d atleast_2d atleast_3d",
+  "With dimensions of size 1 until there are so many; of several tensors a table."},
 {"tril triu", "The lower (upper) triangle, zeros elsewhere; diagonal moves its edge."},
 }
