@@ -59,39 +59,28 @@ LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
   return luc__widened(luc__half(x, half));
 }
 
-/* What memory widens to on its way: registers of 32 bytes, as conversions into wider ones take
- * longer than twice as long (Zen 4). */
-typedef double lying_f32
-    __attribute__((vector_size(LUC_VECTOR_BYTES > 32 ? 32 : LUC_VECTOR_BYTES)));
-typedef lying_f32 lying_any_f32 __attribute__((aligned(8), may_alias));
-LUC_INLINE lying_f32 widened_at_f32(const float *p) {
-#if defined(__AVX2__)
-  return (lying_f32)_mm256_cvtps_pd(_mm_loadu_ps(p));
+/* What memory widens to on its way. */
+LUC_INLINE luc_vf64 widened_at_f32(const float *p) {
+#if defined(__AVX512F__)
+  return (luc_vf64)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX2__)
+  return (luc_vf64)_mm256_cvtps_pd(_mm_loadu_ps(p));
 #elif defined(__SSE2__)
-  return (lying_f32)_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p)));
+  return (luc_vf64)_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p)));
 #else
   luc_half_f32 x;
   memcpy(&x, p, sizeof x);
   return luc__widened(x);
 #endif
 }
-/* Those of a vector as one. */
-LUC_INLINE luc_vf64 whole_f32(const lying_f32 *parts) {
-#if defined(__AVX512F__)
-  const __m512d first = _mm512_castpd256_pd512((__m256d)parts[0]);
-  return (luc_vf64)_mm512_insertf64x4(first, (__m256d)parts[1], 1);
-#else
-  return parts[0];
-#endif
-}
 /* Ones to multiply by what was widened and is added, where the machine does both at once: those of
  * its pipes that only add convert. */
-LUC_INLINE lying_f32 ones_f32(void) {
-  lying_f32 ones = (lying_f32){0} + 1;
+LUC_INLINE luc_vf64 ones_f32(void) {
+  luc_vf64 ones = (luc_vf64){0} + 1;
   LUC_KEEP(ones);
   return ones;
 }
-LUC_INLINE lying_f32 added_f32(lying_f32 sum, lying_f32 x, lying_f32 ones) {
+LUC_INLINE luc_vf64 added_f32(luc_vf64 sum, luc_vf64 x, luc_vf64 ones) {
 #if defined(__FMA__)
   return x * ones + sum;
 #else
@@ -197,19 +186,13 @@ LUC_INLINE luc_vf64 widened_f64(luc_vf64 x, int half) {
   return x;
 }
 
-typedef luc_vf64 lying_f64;
-typedef luc_vf64_any lying_any_f64;
-
-LUC_INLINE lying_f64 widened_at_f64(const double *p) {
+LUC_INLINE luc_vf64 widened_at_f64(const double *p) {
   return vload(p);
 }
-LUC_INLINE luc_vf64 whole_f64(const lying_f64 *parts) {
-  return parts[0];
+LUC_INLINE luc_vf64 ones_f64(void) {
+  return (luc_vf64){0};
 }
-LUC_INLINE lying_f64 ones_f64(void) {
-  return (lying_f64){0};
-}
-LUC_INLINE lying_f64 added_f64(lying_f64 sum, lying_f64 x, lying_f64 ones) {
+LUC_INLINE luc_vf64 added_f64(luc_vf64 sum, luc_vf64 x, luc_vf64 ones) {
   (void)ones;
   return sum + x;
 }
