@@ -378,6 +378,27 @@ describe("layouts:", function()
     end
   end)
 
+  it("activations far from 0, of numbers below the normal range too, are what they are", function()
+    local function is(want, got)
+      assert(want == got or math.abs(got / want - 1) < 1e-4, ("%g, not %g"):format(got, want))
+    end
+    local function tanh(v) return 1 - 2 / (math.exp(2 * v) + 1) end
+    for dtype, far in pairs { float32 = 90, float64 = 720 } do
+      local x = lucerna.tensor({ -far, -2, far, -math.huge, math.huge }, { dtype = lucerna[dtype] })
+      local two, tiny = 1 / (1 + math.exp(2)), math.exp(-far)
+      for i, want in ipairs { tiny, two, 1, 0, 1 } do is(want, x:sigmoid()[i]:item()) end
+      for i, want in ipairs { -far * tiny, -2 * two, far } do is(want, F.silu(x)[i]:item()) end
+      for i, want in ipairs { -far * tiny, -2 * tanh(math.log(1 + math.exp(-2))), far } do
+        is(want, F.mish(x)[i]:item())
+      end
+      local rows = lucerna.tensor({ { 0, -far, -2 } }, { dtype = lucerna[dtype] })
+      local sum = math.log(1 + math.exp(-2))
+      for _, log in ipairs { rows:t():log_softmax(1):t(), rows:log_softmax(2) } do
+        for i, want in ipairs { -sum, -far - sum, -2 - sum } do is(want, log[1][i]:item()) end
+      end
+    end
+  end)
+
   it("activations lie in memory as their input, but for logsigmoid", function()
     local x = lucerna.randn(3, 4):t()
     assert.same({ 1, 4 }, F.leaky_relu(x):stride())
