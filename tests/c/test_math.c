@@ -127,6 +127,7 @@ static const function functions[] = {
     ONE(ndtr, normal, 1e-300, 40, 2),
     ONE(ndtr, normal, 0.01, 9, 2),
     ONE(ndtri, normal_inverse, 0.002, 0.998, 2),
+    ONE(ndtri, normal_inverse, 0.0033368, 0.0033370, 2),
     ONE(modified_bessel_k0, k0, 1e-3, 650, 2),
     ONE(modified_bessel_k1, k1, 1e-3, 650, 2),
     ONE(scaled_modified_bessel_k0, k0e, 0.1, 20, 2),
