@@ -229,6 +229,18 @@ static long double softplus_half(long double x) {
 static long double softplus_three(long double x) {
   return softplus_with(3, x);
 }
+static long double softplus_ten(long double x) {
+  return softplus_with(10, x);
+}
+static long double softplus_tenth(long double x) {
+  return softplus_with(0.1, x);
+}
+static long double softplus_thousand(long double x) {
+  return softplus_with(1000, x);
+}
+static long double softplus_thousandth(long double x) {
+  return softplus_with(0.001, x);
+}
 static long double logaddexp(long double x, long double y) {
   long double most = fmaxl(x, y);
   if (isnan(x) || isnan(y)) return x + y;

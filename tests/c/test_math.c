@@ -201,6 +201,13 @@ static const function functions[] = {
     ACT(softplus, softplus_half, 1e-300, 1e300, 0.5, 20),
     ACT(softplus, softplus_half, 0.01, 1600, 0.5, 20),
     ACT(softplus, softplus_three, 0.01, 300, 3, 20),
+    ACT(softplus, softplus_ten, 3.658814357095348, 3.6588143570953485, 10, 20),
+    ACT(softplus, softplus_tenth, 0.01, 8000, 0.1, 20),
+    ACT(softplus, softplus_tenth, 7000, 7600, 0.1, 20),
+    ACT(softplus, softplus_thousand, 0.0799, 0.0801, 1000, 20),
+    ACT(softplus, softplus_thousandth, 1e-300, 1e300, 0.001, 20),
+    ACT(softplus, softplus_thousandth, 87000, 120000, 0.001, 20),
+    ACT(softplus, softplus_thousandth, 700000, 760000, 0.001, 20),
     ACT(logsigmoid, logsigmoid, 1e-300, 1e300, 0),
     ACT(logsigmoid, logsigmoid, 0.01, 800, 0)};
 
