@@ -271,7 +271,8 @@ static luc_ew_params selu_params(const luc_value *args) {
 
 static luc_ew_params celu_params(const luc_value *args) {
   double alpha = luc_as_double(&args[1]);
-  return (luc_ew_params){.f = {alpha, 1, 1 / alpha}};
+  const double slope = 1 / alpha, left = fma(-slope, alpha, 1); /* what the division rounded */
+  return (luc_ew_params){.f = {alpha, 1, slope, isfinite(left) ? left * slope : 0}};
 }
 
 static luc_ew_params relu6_params(const luc_value *args) {

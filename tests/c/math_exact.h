@@ -197,6 +197,12 @@ static long double selu(long double x) {
 static long double celu(long double x) {
   return x > 0 ? x : expm1l(x * 3) / 3;
 }
+static long double celu_hundred(long double x) {
+  return x > 0 ? x : expm1l(x / 100) * 100;
+}
+static long double celu_minus_two(long double x) {
+  return x > 0 ? x : expm1l(x / -2) * -2;
+}
 static long double softsign(long double x) {
   return isinf(x) ? x - x : x / (1 + fabsl(x));
 }

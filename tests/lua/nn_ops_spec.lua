@@ -228,6 +228,14 @@ describe("activations where there is no number:", function()
     end
   end)
 
+  it("celu keeps the digits of any alpha, of one below zero too", function()
+    local x = lucerna.tensor({-34.953340160562554, -1e-310}, {dtype = lucerna.float64})
+    local y = F.celu(x, 100):tolist()
+    assert.near(-29.498302722790356, y[1], 5e-15)
+    assert.equal(-1e-310, y[2])
+    assert.same({-1 / 0, -1 / 0, 5}, F.celu(lucerna.tensor({-1e5, -1000, 5}), -2):tolist())
+  end)
+
   it("softsign has no slope at infinity", function()
     for _, create_graph in ipairs {false, true} do
       local x = lucerna.tensor({1 / 0, -1 / 0, 1e30}, {requires_grad = true})
