@@ -45,7 +45,7 @@ if(CMAKE_CXX_COMPILER AND TARGET lucerna)
 endif()
 
 # The longest begin first, so that no processor waits for them at the end.
-foreach(name test_lua_sweep test_optim test_conv test_kernels test_math)
+foreach(name test_lua_sweep test_conv test_math test_fft test_kernels)
   if(TARGET ${name})
     set_tests_properties(${name} PROPERTIES COST 1)
   endif()

@@ -133,14 +133,22 @@ __attribute__((unused)) static luc_context *test_open(int threads) {
   return ctx;
 }
 
+typedef luc_status (*test_scenario)(luc_context *ctx, void *arg);
+
 /* Runs `scenario` in a fresh context with its n-th allocation refused, for n = 1, 2, 3 … until none
  * is: it must return LUC_ERR_MEMORY (or get by without) and leave no block behind each time.
- * `step` > 1 samples. Returns how many allocations there were, or -1 after a failed check. */
-__attribute__((unused)) static long test_sweep(luc_status (*scenario)(luc_context *ctx, void *arg),
-                                               void *arg, long step) {
+ * `step` > 1 samples. None of those of `ready`, which may be NULL and comes before it, is refused.
+ * Returns how many allocations there were, or -1 after a failed check. */
+__attribute__((unused)) static long test_sweep_after(luc_status (*ready)(luc_context *ctx),
+                                                     test_scenario scenario, void *arg, long step) {
   for (long n = 1;; n += step) {
-    test_heap heap = {.fail_at = n};
+    test_heap heap = {.fail_at = ready ? 0 : n};
     luc_context *ctx = test_context(&heap);
+    if (ready) {
+      CHECK_OK(ready(ctx));
+      heap.count = 0;
+      heap.fail_at = n;
+    }
     luc_status status = ctx ? scenario(ctx, arg) : LUC_ERR_MEMORY;
     bool refused = heap.count >= n;
     bool good = status == LUC_OK || (refused && status == LUC_ERR_MEMORY);
@@ -154,6 +162,11 @@ __attribute__((unused)) static long test_sweep(luc_status (*scenario)(luc_contex
     }
     if (!refused) return heap.count;
   }
+}
+
+/* From the context's own on. */
+__attribute__((unused)) static long test_sweep(test_scenario scenario, void *arg, long step) {
+  return test_sweep_after(NULL, scenario, arg, step);
 }
 
 /* In short runs (`make test`) long loops take fewer steps. */

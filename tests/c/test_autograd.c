@@ -262,7 +262,6 @@ static luc_status crowd_scenario(luc_context *c, void *arg) {
   bool of_leaf = *(const bool *)arg;
   luc_tensor *x = NULL, *y = NULL;
   luc_status status = LUC_OK;
-  LUC_GO(luc__ops_init(c));
   LUC_GO(luc_tensor_from(c, LUC_FLOAT64, 0, NULL, (double[]){2}, &x));
   LUC_GO(luc_tensor_set_requires_grad(c, x, true));
   LUC_GO(luc__binary(c, LUC_OP_mul, x, x, &y));
@@ -283,7 +282,8 @@ done:
 }
 
 TEST_ALONE("hooks may come and go while hooks run, also when memory is refused") {
-  for (int i = 0; i < 2; i++) CHECK(test_sweep(crowd_scenario, &(bool){i != 0}, 1) > CROWD);
+  for (int i = 0; i < 2; i++)
+    CHECK(test_sweep_after(luc__ops_init, crowd_scenario, &(bool){i != 0}, 1) > CROWD);
 }
 
 static luc_status triple_backward(luc_context *c, void *ud, luc_tensor *const *gout, int ngout,
@@ -388,7 +388,6 @@ static luc_status scenario(luc_context *c, void *arg) {
   int64_t size = 2;
   luc_status status;
   (void)arg;
-  LUC_GO(luc__ops_init(c));
   LUC_GO(luc_tensor_from(c, LUC_FLOAT64, 1, &size, (double[]){1, 2}, &x));
   LUC_GO(luc_tensor_set_requires_grad(c, x, true));
   LUC_GO(luc__unary(c, LUC_OP_exp, x, &y));
@@ -402,5 +401,5 @@ done:
 }
 
 TEST_ALONE("every refused allocation is a status and leaves nothing behind") {
-  CHECK(test_sweep(scenario, NULL, 1) > 20);
+  CHECK(test_sweep_after(luc__ops_init, scenario, NULL, 1) > 20);
 }

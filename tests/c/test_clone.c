@@ -117,5 +117,5 @@ done:
 }
 
 TEST("refused allocations leave nothing behind, when copying") {
-  test_sweep(scenario, NULL, 1);
+  test_sweep_after(luc__ops_init, scenario, NULL, 1);
 }

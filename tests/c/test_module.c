@@ -126,7 +126,7 @@ done:
 }
 
 TEST("refused allocations leave nothing behind") {
-  test_sweep(scenario, NULL, 1);
+  test_sweep_after(luc__ops_init, scenario, NULL, 1);
 }
 
 static luc_status count_hook(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,

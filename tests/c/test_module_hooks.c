@@ -164,7 +164,7 @@ done:
 }
 
 TEST("refused allocations leave nothing behind, with backward hooks") {
-  test_sweep(scenario, NULL, 1);
+  test_sweep_after(luc__ops_init, scenario, NULL, 1);
 }
 
 /* ---- hooks that come and go while hooks run ---- */
@@ -236,5 +236,5 @@ done:
 TEST("hooks may come and go while hooks run, also when memory is refused") {
   bool refused = true;
   CHECK_OK(crowd_scenario(ctx, NULL));
-  test_sweep(crowd_scenario, &refused, 1);
+  test_sweep_after(luc__ops_init, crowd_scenario, &refused, 1);
 }

@@ -235,7 +235,7 @@ done:
 
 TEST("refused allocations leave nothing behind and the model as it was") {
   bool hooked = false;
-  test_sweep(scenario, &hooked, 1);
+  test_sweep_after(luc__ops_init, scenario, &hooked, 1);
   hooked = true;
-  test_sweep(scenario, &hooked, 1);
+  test_sweep_after(luc__ops_init, scenario, &hooked, 1);
 }

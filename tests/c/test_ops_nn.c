@@ -74,8 +74,6 @@ static luc_status network(luc_context *ctx, void *arg) {
   luc_status status = LUC_ERR_MEMORY;
   int64_t classes[] = {0, 1}, two[] = {2, 2}, flat[] = {2, 8};
   (void)arg;
-  LUC_GO(luc__ops_init(ctx));
-  status = LUC_ERR_MEMORY;
   if (!(t[X] = ramp(ctx, SHAPE(2, 2, 5, 5), true))) goto done;
   if (!(t[CONV] = ramp(ctx, SHAPE(2, 2, 2, 2), true))) goto done;
   if (!(t[CONV_B] = ramp(ctx, SHAPE(2), true))) goto done;
@@ -105,7 +103,7 @@ done:
 }
 
 TEST("a network survives every refused allocation, forward and backward") {
-  CHECK(test_sweep(network, NULL, test_is_short() ? 3 : 1) > 0);
+  CHECK(test_sweep_after(luc__ops_init, network, NULL, test_is_short() ? 3 : 1) > 0);
 }
 
 /* The second derivative takes other paths: formulas instead of fused kernels. */
@@ -114,8 +112,6 @@ static luc_status second_order(luc_context *ctx, void *arg) {
   luc_status status = LUC_ERR_MEMORY;
   int64_t shape[] = {3};
   (void)arg;
-  LUC_GO(luc__ops_init(ctx));
-  status = LUC_ERR_MEMORY;
   if (!(x = ramp(ctx, SHAPE(2, 3), true)) || !(w = ramp(ctx, SHAPE(3, 3), true))) goto done;
   LUC_GO(luc__binary(ctx, LUC_OP_linear, x, w, &y));
   LUC_GO(luc__op1(ctx, LUC_OP_layer_norm, &norm, LUC_ARGS(luc_v_tensor(y), luc_v_ints(shape, 1))));
@@ -132,7 +128,7 @@ done:
 }
 
 TEST("second derivatives survive every refused allocation") {
-  CHECK(test_sweep(second_order, NULL, test_is_short() ? 3 : 1) > 0);
+  CHECK(test_sweep_after(luc__ops_init, second_order, NULL, test_is_short() ? 3 : 1) > 0);
 }
 
 /* ---- cost: run with LUCERNA_TEST_TIMES set to see it ---- */

@@ -1,6 +1,7 @@
 /* The schema notation: what it accepts, what it refuses, what is asked of a parsed schema. */
 #include "test.h"
 
+#include "ops/op.h"
 #include "ops/schema.h"
 
 TEST("a schema gives names, types, lists, defaults and results") {
@@ -65,4 +66,13 @@ TEST("missing arguments, unknown names and unknown choices are explained") {
   CHECK_OK(luc__choice(ctx, "reduction", "none|mean|sum", "sum", &choice));
   CHECK_EQ(choice, 2);
   luc__schema_free(ctx, &s);
+}
+
+static luc_status read_all(luc_context *ctx, void *arg) {
+  (void)arg;
+  return luc__ops_init(ctx);
+}
+
+TEST_ALONE("the table of operators is read whole or not at all") {
+  CHECK(test_sweep(read_all, NULL, 1) > LUC_NUM_OPS);
 }
