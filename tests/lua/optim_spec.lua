@@ -773,7 +773,7 @@ describe("help", function()
     assert.matches("^SGD %(\n.*\n%)\noptim.SGD\n.*\n  Stochastic gradient descent", text)
   end)
 
-  it("takes as long for a step as there are parameters", function()
+  it("takes as long for a step as there are parameters #slow", function()
     local params, one = {}, lucerna.ones(1)
     for i = 1, 70000 do
       params[i] = lucerna.ones(1):requires_grad_()
