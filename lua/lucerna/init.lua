@@ -20,6 +20,16 @@ local function name_in(part, path, f)
   end
 end
 
+-- The same, looked for once while no more is loaded: the library has some thousand functions.
+local names, files = {}, nil
+local function name_of(f)
+  local loaded = 0
+  for _ in next, package.loaded do loaded = loaded + 1 end
+  if loaded ~= files then names, files = setmetatable({}, {__mode = "k"}), loaded end
+  if names[f] == nil then names[f] = name_in(lucerna, "lucerna", f) or false end
+  return names[f] or nil
+end
+
 -- The name of a plain object's class, if f makes one.
 local function class_made(f, class)
   local meta = type(class) == "table" and getmetatable(class)
@@ -32,7 +42,7 @@ end
 local _, path = ...
 local root = type(path) == "string" and path:match("^(.*)init%.lua$")
 core._set_root(root and "@" .. root or "", function(f, first)
-  return class_made(f, first) or package and name_in(lucerna, "lucerna", f)
+  return class_made(f, first) or package and name_of(f)
 end)
 
 for name, value in pairs(core) do
