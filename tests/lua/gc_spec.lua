@@ -124,7 +124,7 @@ describe("a limit on memory", function()
 end)
 
 describe("the host's collector", function()
-  it("keeps its mode", function()
+  it("keeps its mode #slow", function()
     local mode = collectgarbage("incremental")
     peaks(30)
     assert.equal("incremental", collectgarbage("generational"))

@@ -47,7 +47,7 @@ describe("past the cache", function()
     check(nn.RMSNorm(COLUMNS), x)
   end)
 
-  it("their gradients do", function()
+  it("their gradients do #slow", function()
     local function gradient(f)
       return function(t, g)
         t = t:clone():requires_grad_()
@@ -60,7 +60,7 @@ describe("past the cache", function()
     check(gradient(nn.LayerNorm(COLUMNS)), x, y)
   end)
 
-  it("rows of halves do, and their gradients", function()
+  it("rows of halves do, and their gradients #slow", function()
     local h, g = x:bfloat16(), y:bfloat16()
     local odd = h:reshape(-1):narrow(1, 1, 3500 * 4099):reshape(3500, 4099)
     for _, f in ipairs {

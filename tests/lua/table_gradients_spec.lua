@@ -166,7 +166,7 @@ describe("the gradient of a table", function()
     end
   end)
 
-  it("is clipped by its rows", function()
+  it("is clipped by its rows #slow", function()
     for _, order in ipairs {2, 1, 3, math.huge, -math.huge, 0} do
       local w, v = weights(), weights()
       for _, t in ipairs {w, v} do (lookup(t, {1, 2, 2}):square():sum() * 3):backward() end
