@@ -33,10 +33,13 @@ luc_status luc__build_nothing(luc_context *ctx, luc_module *m) {
 
 luc_status luc__no_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
   (void)args, (void)out;
-  LUC_CHECK(ctx, (m->cls->core->def->flags & LUC_CF_ENTRIES) == 0, LUC_ERR_STATE,
-            "%s should not be called.", m->cls->name);
-  return luc__fail(ctx, LUC_ERR_STATE, "Module [%s] is missing the required \"forward\" function",
-                   m->cls->name);
+  const int flags = m->cls->core->def->flags;
+  LUC_CHECK(ctx, !(flags & LUC_CF_ENTRIES), LUC_ERR_STATE, "%s should not be called.",
+            m->cls->name);
+  const char *walk = flags & LUC_CF_FOLD ? " (ipairs walks it)" : "";
+  if (flags & LUC_CF_KEYED) walk = " (pairs walks it)";
+  return luc__fail(ctx, LUC_ERR_STATE, "Module [%s] is missing the required \"forward\" function%s",
+                   m->cls->name, walk);
 }
 
 /* ---- the context's state ---- */

@@ -322,8 +322,8 @@ describe("ModuleList", function()
       message_of(nn.ModuleList, 3))
     assert.matches("ModuleList: entry 1: number is not a Module subclass",
       message_of(nn.ModuleList, function() return 3 end)) -- endless
-    assert.matches('Module %[ModuleList%] is missing the required "forward" function',
-      message_of(nn.ModuleList(), 1))
+    assert.matches('Module %[ModuleList%] is missing the required "forward" function %(ipairs',
+      message_of(function() for m in nn.ModuleList() do m() end end))
   end)
 end)
 
