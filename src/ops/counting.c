@@ -89,14 +89,15 @@ luc_status luc__index_as_given(luc_context *ctx, int64_t positions, luc_tensor *
 luc_status luc__index_to_one(luc_context *ctx, luc_tensor **t) {
   luc_tensor *from = *t, *to = from;
   if (ctx->batched && from->inner) {
-    luc_tensor *inner = luc__retain(from->inner);
+    luc_tensor *counted, *inner = luc__retain(from->inner);
     luc_status status = luc__index_to_one(ctx, &inner);
     if (status != LUC_OK) {
       luc_tensor_release(ctx, inner);
       return status;
     }
-    LUC_TRY(batched_like(ctx, from, inner, t));
+    LUC_TRY(batched_like(ctx, from, inner, &counted));
     luc_tensor_release(ctx, from);
+    *t = counted;
     return LUC_OK;
   }
   bool alone = from->refs == 1 && from->storage->refs == 1 && luc__is_contiguous(from);
