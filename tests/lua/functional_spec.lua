@@ -32,9 +32,12 @@ describe("activations:", function()
     assert.is_true(F.softplus(lucerna.tensor(19.0, {dtype = lucerna.float64})):item() > 19)
   end)
 
-  it("softplus divides by a beta of 0", function()
+  it("softplus divides by a beta of 0, or of infinity", function()
     assert.same({1 / 0, 1 / 0}, F.softplus(lucerna.tensor {-1.5, 2}, 0):tolist())
     assert.same({-1.5, 2.0}, F.softplus(lucerna.tensor {-1.5, 2}, 0, -1):tolist())
+    local x = lucerna.tensor {-1 / 0, -30, -1, 2}
+    assert.same({0, 0, 0, 2}, F.softplus(x, 1 / 0):tolist())
+    assert.same({0, 1 / 0, 1 / 0, 1 / 0}, F.softplus(x, 1e-45):tolist()) -- has no inverse
   end)
 
   it("rrelu has the mean slope outside training", function()
