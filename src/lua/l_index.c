@@ -36,9 +36,9 @@ typedef struct spec {
 
 /* ---- reading ---- */
 
-/* A tensor that is one integer stands for it, as in PyTorch, whose uint8 are masks. */
-static bool is_position(const luc_tensor *t) {
-  return t->ndim == 0 && t->dtype != LUC_UINT8 && luc__dtype_is_int(t->dtype);
+/* A tensor that is one integer stands for it. */
+static bool is_integer(const luc_tensor *t) {
+  return t->ndim == 0 && luc__dtype_is_int(t->dtype);
 }
 
 static int64_t check_integer(lua_State *L, int index, const char *what) {
@@ -46,7 +46,7 @@ static int64_t check_integer(lua_State *L, int index, const char *what) {
   int64_t i = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &whole) : 0;
   if (whole) return i;
   const luc_tensor *t = luc_l_totensor(L, index);
-  if (!t || !is_position(t))
+  if (!t || !is_integer(t))
     luc_l_error(L, "index: %s must be an integer (got %s)", what, luc_l_given(L, index));
   luc_l_need_values(L, "item", t);
   return luc__scalar_int(luc__load_scalar(t->data, t->dtype));
@@ -86,7 +86,7 @@ static bool is_rest(lua_State *L, int index) {
 
 /* A tensor as an entry; returns how many dimensions it uses. */
 static int read_tensor(lua_State *L, luc_tensor *t, entry *e, spec *s) {
-  if (is_position(t)) {
+  if (is_integer(t) && t->dtype != LUC_UINT8) { /* which is a mask, as in PyTorch */
     e->kind = ENTRY_SELECT;
     e->first = luc__scalar_int(luc__load_scalar(t->data, t->dtype));
     return 1;

@@ -74,6 +74,7 @@ describe("x[{…}]", function()
     local two = lucerna.tensor(2)
     assert.same({ 1, 2, 3 }, x[{ { two, two + 2 } }]:tolist())
     assert.same({ 0, 2, 4 }, x[{ { 1, -1, two } }]:tolist())
+    assert.same({ 1, 2 }, x[{ { lucerna.tensor(2, { dtype = lucerna.uint8 }), 3 } }]:tolist())
     x[{ { two, -1 } }] = 9
     assert.same({ 0, 9, 9, 9, 9, 9 }, x:tolist())
     parity.refused("the last position of a range must be an integer (got Tensor [])", function()
