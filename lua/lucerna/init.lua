@@ -9,13 +9,14 @@ local modes = require "lucerna.modes"
 local region = require "lucerna.region"
 
 local lucerna = { _VERSION = "lucerna " .. core._version }
+local loaded = type(package) == "table" and package.loaded -- a sandbox may have part of it only
 
 -- The name under which a part of the library has the function.
 local function name_in(part, path, f)
   for key, value in next, part do
     if rawequal(value, f) then return key end
     local inner = type(value) == "table" and path .. "." .. tostring(key)
-    local name = inner and rawequal(package.loaded[inner], value) and name_in(value, inner, f)
+    local name = inner and rawequal(loaded[inner], value) and name_in(value, inner, f)
     if name then return name end
   end
 end
@@ -23,9 +24,9 @@ end
 -- The same, looked for once while no more is loaded: the library has some thousand functions.
 local names, files = {}, nil
 local function name_of(f)
-  local loaded = 0
-  for _ in next, package.loaded do loaded = loaded + 1 end
-  if loaded ~= files then names, files = setmetatable({}, {__mode = "k"}), loaded end
+  local count = 0
+  for _ in next, loaded do count = count + 1 end
+  if count ~= files then names, files = setmetatable({}, {__mode = "k"}), count end
   if names[f] == nil then names[f] = name_in(lucerna, "lucerna", f) or false end
   return names[f] or nil
 end
@@ -42,7 +43,7 @@ end
 local _, path = ...
 local root = type(path) == "string" and path:match("^(.*)init%.lua$")
 core._set_root(root and "@" .. root or "", function(f, first)
-  return class_made(f, first) or package and name_of(f)
+  return class_made(f, first) or loaded and name_of(f)
 end)
 
 for name, value in pairs(core) do

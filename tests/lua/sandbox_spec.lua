@@ -59,6 +59,16 @@ describe("without io, os, debug, load and package", function()
     ]]
   end)
 
+  it("errors name functions, of a package that came, or lost its parts, later, too", function()
+    run [[
+      for _, given in ipairs {false, {}, "none"} do
+        package = given
+        local _, message = pcall(lucerna.autograd.functional.jacobian, 3)
+        assert(message:find("jacobian: func must be a function", 1, true), message)
+      end
+    ]]
+  end)
+
   it("safetensors go to strings and files", function()
     run [[
       local safetensors = lucerna.safetensors
