@@ -333,6 +333,7 @@ luc_status luc__vmap_nll_loss(luc_context *ctx, luc_vcall *c) {
   if (!single) {
     c->args[0].as.tensor = fold(c, 0);
     c->args[1].as.tensor = fold(c, 1);
+    LUC_TRY(c->f.status);
   }
   c->args[4] = luc_v_int(LUC_REDUCE_NONE);
   loss = luc__f_call(&c->f, c->op, c->args, 5);

@@ -16,6 +16,8 @@ local function scenario()
   end)(x)
   func.vmap(function(a) return a:take(lucerna.tensor {1, 3}), a:split(1) end)(x)
   func.vmap(function(a) return a:sort(1) end)(x)
+  local two = lucerna.tensor {2}
+  func.vmap(function(a) return nn.functional.cross_entropy(a:reshape(1, 3), two) end)(x)
   func.vmap(function(a) return a + lucerna.rand(3) end, {randomness = "different"})(x)
   local conv = lucerna.ones(2, 1, 2, 2)
   func.vmap(func.grad(function(k, a)
