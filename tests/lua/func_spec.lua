@@ -380,6 +380,16 @@ describe("autograd.functional", function()
     assert.is_false(functional.jacobian(sums, t).requires_grad)
   end)
 
+  it("takes flags that are booleans", function()
+    local t, flags = lucerna.ones(2), {create_graph = 3}
+    for name, args in pairs {jacobian = {f, t, flags}, hessian = {f, t, flags},
+                             vjp = {f, t, t, flags}, jvp = {f, t, t, flags},
+                             vhp = {f, t, t, flags}, hvp = {f, t, t, flags}} do
+      refused(name .. ": create_graph must be a boolean (got number)", functional[name],
+        table.unpack(args))
+    end
+  end)
+
   it("is strict when asked to be", function()
     local function first(a) return a * 2 end
     refused("Output 1 of the user-provided function is independent of input 2",

@@ -169,6 +169,19 @@ end)
 describe("nn.utils.prune", function()
   local prune = nn.utils.prune
 
+  it("asks its methods' arguments", function()
+    for name, method in pairs {
+      RandomUnstructured = prune.RandomUnstructured(1), L1Unstructured = prune.L1Unstructured(1),
+      RandomStructured = prune.RandomStructured(1), LnStructured = prune.LnStructured(1, 2),
+    } do
+      parity.refused(name .. ": t must be a Tensor (got string)", method.compute_mask, method, "x",
+        lucerna.ones(2))
+      parity.refused(name .. ": default_mask must be a Tensor (got number)", method.compute_mask,
+        method, lucerna.ones(2, 2), 3)
+    end
+    parity.refused("LnStructured: missing argument 'n'", prune.LnStructured, 0.5)
+  end)
+
   it("takes classes of one's own", function()
     local EveryOther = prune.class "EveryOther"
     EveryOther.PRUNING_TYPE = "unstructured"

@@ -2,6 +2,7 @@
 -- is made of. inputs, v and what func returns: one tensor, or a table of them; results are
 -- structured alike.
 
+local check = require "lucerna.check"
 local call_of = require "lucerna.func.call"
 local core = require "lucerna.core"
 local scoped = require "lucerna.scoped"
@@ -103,9 +104,15 @@ local function check_scalar(who, call)
   end
 end
 
+local function flags(who, create_graph, strict)
+  if create_graph ~= nil then check.boolean(who, "create_graph", create_graph) end
+  if strict ~= nil then check.boolean(who, "strict", strict) end
+  return { create_graph = create_graph, strict = strict }
+end
+
 local function read(who, ...)
   local v, create_graph, strict = arguments(who, { "v", "create_graph", "strict" }, ...)
-  return v, { create_graph = create_graph, strict = strict }
+  return v, flags(who, create_graph, strict)
 end
 
 -- Runs body with recording on if a graph is asked for.
@@ -203,7 +210,7 @@ end
 -- are always computed together, so vectorize changes nothing.
 function functional.jacobian(f, inputs, ...)
   local create_graph, strict, _, strategy = arguments("jacobian", NAMES, ...)
-  local options = { create_graph = create_graph, strict = strict }
+  local options = flags("jacobian", create_graph, strict)
   if strategy ~= nil and strategy ~= "reverse-mode" and strategy ~= "forward-mode" then
     fail("jacobian: Expected strategy to be either 'reverse-mode' or 'forward-mode' (got %s)",
       strategy)
@@ -234,6 +241,7 @@ end
 function functional.hessian(f, inputs, ...)
   local create_graph, strict, vectorize, strategy = arguments("hessian",
     { "create_graph", "strict", "vectorize", "outer_jacobian_strategy" }, ...)
+  flags("hessian", create_graph, strict)
   local _, single = as_list("hessian", "inputs to the user-provided function", inputs)
   local inner = { create_graph = true, strict = strict }
   local function gradient(...)

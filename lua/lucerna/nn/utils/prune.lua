@@ -54,6 +54,11 @@ local function check_dim(who, t, dim)
   return dim < 0 and t:dim() + dim + 1 or dim
 end
 
+local function check_masked(who, t, default_mask)
+  check.tensor(who, "t", t)
+  check.tensor(who, "default_mask", default_mask)
+end
+
 -- ---- classes ----
 
 local apply -- (class, module, name, …): below
@@ -301,6 +306,7 @@ local function define(name, pruning_type, names)
     for k, field in ipairs(names) do
       self[field] = values[k]
       if field == "dim" and values[k] == nil then self.dim = -1 end
+      if field == "n" and values[k] == nil then check.fail("%s: missing argument 'n'", name) end
     end
     check_amount(name, self.amount)
   end
@@ -323,6 +329,7 @@ end
 prune.RandomUnstructured = define("RandomUnstructured", "unstructured", { "amount" })
 
 function prune.RandomUnstructured:compute_mask(t, default_mask)
+  check_masked("RandomUnstructured", t, default_mask)
   local k = count("RandomUnstructured", self.amount, t:numel())
   return drop(default_mask, k > 0 and lucerna.rand_like(t), k, true)
 end
@@ -331,6 +338,7 @@ end
 prune.L1Unstructured = define("L1Unstructured", "unstructured", { "amount" })
 
 function prune.L1Unstructured:compute_mask(t, default_mask)
+  check_masked("L1Unstructured", t, default_mask)
   local k = count("L1Unstructured", self.amount, t:numel())
   return drop(default_mask, t:abs(), k, false)
 end
@@ -339,6 +347,7 @@ end
 local function structured(name, names, stay)
   local class = define(name, "structured", names)
   function class:compute_mask(t, default_mask)
+    check_masked(name, t, default_mask)
     local dim = check_dim(name, t, self.dim)
     local k = count(name, self.amount, t:size(dim))
     if k == 0 then return default_mask end
