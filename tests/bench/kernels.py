@@ -1,4 +1,6 @@
 # PyTorch's side of kernels.lua.
+import ctypes
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -73,6 +75,23 @@ def on(name, shape, f, *more, dtype=torch.float32):
 def _():
     a, b = torch.rand(1024, 1024), torch.rand(1024, 1024)
     return lambda: a.matmul(b)
+
+
+@case("matmul 1024; peer: OpenBLAS alone")
+def _():
+    n = 1024
+    a, b, c = torch.rand(n, n), torch.rand(n, n), torch.empty(n, n)
+    row_major, plain = 101, 111
+    product = ctypes.CDLL("libopenblas.so.0").cblas_sgemm
+    one, zero = ctypes.c_float(1), ctypes.c_float(0)
+
+    def once():
+        x, y, z = (ctypes.c_void_p(t.data_ptr()) for t in (a, b, c))
+        product(row_major, plain, plain, n, n, n, one, x, n, y, n, zero, z, n)
+
+    once()
+    assert torch.allclose(c, a.matmul(b))
+    return once
 
 
 def rows(m):

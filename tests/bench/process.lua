@@ -102,6 +102,12 @@ local function tail_without_machine(clock, call)
   return tails[6]
 end
 
+-- Microseconds until a worker of the pool begins with its piece: one that spins, one asleep.
+local function waking()
+  return dofile("tests/bench/program.lua")("wake",
+    "-Isrc -Isrc/include build/liblucerna.a -lm -lpthread")
+end
+
 local function first_inference(lucerna)
   local nn = lucerna.nn
   nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 4))(lucerna.rand(1, 16))
@@ -161,6 +167,16 @@ return {
       local peak, before = train_resnet(lucerna)
       return peak - before
     end,
+  },
+  {
+    name = "a worker that spins after a loop begins with the next",
+    unit = "us", bound = 5, measure = "printed",
+    run = function() return waking()[1] end,
+  },
+  {
+    name = "a worker asleep is woken and begins",
+    unit = "us", bound = 100, measure = "printed",
+    run = function() return waking()[2] end,
   },
   {
     name = "MLP 16-64-64-4, 60,000 forwards: p99.99",

@@ -138,16 +138,11 @@ end
 -- GFLOP/s of multiply-adds that the machine can do with 1 and 2 threads.
 local limits
 
-local function measure_limits()
-  output_of("${CC:-cc} -O3 -march=native -o build/bench_peak tests/bench/peak.c -lpthread")
-  return numbers(output_of("build/bench_peak"))
-end
-
 -- The work done each second: in 10^9 flops, and as a share of what the machine can do, or bytes, as
 -- a share of those that a copy beside it moves, in the middle of the turns.
 local function rate(case, threads, seconds, shares)
   if case.flops then
-    limits = limits or measure_limits()
+    limits = limits or dofile("tests/bench/program.lua")("peak", "-lpthread")
     local giga = case.flops / seconds / 1e9
     return ("%.0f GF %3.0f%%"):format(giga, 100 * giga / limits[threads]), giga
   elseif case.bytes then
