@@ -49,15 +49,16 @@ static void channels(void *arg, int64_t begin, int64_t end) {
 }
 
 /* Channels in parallel, or blocks of adjacent ones where each is a column; `known`: a few are read
- * as they lie. */
+ * as they lie; `next`: a large one's memory is read while the one before is written. */
 static void run_batch(luc_context *ctx, job *j, luc_channels_fn run, luc_channels_fn columns,
-                      bool known) {
+                      bool known, bool next) {
   const luc_batch_norm *b = j->batch;
   const int64_t some = luc__min64(b->channels / 4 + 1, LUC_NORM_CHANNELS);
   j->run = b->inner == 1 ? columns : run;
   j->block = b->inner == 1 ? COLUMN_BLOCK : known ? some : 1;
   const int64_t each = b->batch * (b->inner + (b->inner > 1 ? ROW / 2 : 0)) + 1;
-  const int64_t grain = SHARE / each / j->block + 1;
+  const int64_t share = next && each > SHARE / 4 ? 3 * SHARE : SHARE;
+  const int64_t grain = share / each / j->block + 1;
   luc__parallel_for(ctx, (b->channels + j->block - 1) / j->block, grain, channels, j);
 }
 
@@ -94,11 +95,11 @@ luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l,
 void luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const luc_norm_arrays *a) {
   job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype], .a = *a};
   j.a.stream = fills_cache(b->dtype, 2, b->batch * b->channels * b->inner);
-  run_batch(ctx, &j, j.kernels->batch, j.kernels->batch_columns, !b->training);
+  run_batch(ctx, &j, j.kernels->batch, j.kernels->batch_columns, !b->training, b->training);
 }
 
 void luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, const luc_norm_arrays *a) {
   job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype], .a = *a};
   j.a.stream = fills_cache(b->dtype, 3, b->batch * b->channels * b->inner);
-  run_batch(ctx, &j, j.kernels->batch_backward, j.kernels->batch_columns_backward, false);
+  run_batch(ctx, &j, j.kernels->batch_backward, j.kernels->batch_columns_backward, false, false);
 }
