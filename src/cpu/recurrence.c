@@ -15,8 +15,9 @@
 
 /* Columns of a block, or units of a piece of a step: a multiple of every tile's width (with AMX's
  * two tiles are beside each other). What is worth a range, in multiplications, or cutting steps, in
- * weights that one reads for a row. */
-static const int64_t WIDTH = 48, TILES_WIDTH = 64, RANGE_WORK = 1 << 18, STEP_WORK = 1 << 16;
+ * weights that one reads for a row, or a piece of the packing, in weights. */
+static const int64_t WIDTH = 48, TILES_WIDTH = 64, RANGE_WORK = 1 << 18, STEP_WORK = 1 << 16,
+                     PACK_WORK = 1 << 14;
 
 /* A factor B [k, n] of products: wᵀ of w [n, k] (turned) or w [k, n] itself; packed in blocks of
  * `width` columns, of which none holds some of two groups (gates), unless data is NULL. Tiles take
@@ -79,6 +80,27 @@ static int64_t block_at(const factor *b, int64_t i, int64_t end) {
   return luc__min64(luc__min64(end, group_end) - i, b->width);
 }
 
+typedef struct packing {
+  const job *j;
+  const factor *b;
+} packing;
+
+static void pack_blocks(void *arg, int64_t begin, int64_t end) {
+  const packing *p = arg;
+  const job *j = p->j;
+  const factor *b = p->b;
+  const int64_t in_group = luc__cuts(b->group, b->width);
+  for (int64_t block = begin; block < end; block++) {
+    const int64_t i = block / in_group * b->group + block % in_group * b->width;
+    const int64_t columns = block_at(b, i, b->n);
+    char *to = packed_at(j, b, i);
+    if (b->turned) j->gemm->transpose(columns, b->k, at(j, b->w, i, b->k), b->k, to, b->width);
+    for (int64_t q = 0; !b->turned && q < b->k; q++)
+      memcpy(at(j, to, q, b->width), at(j, b->w, q, b->n) + i * j->size,
+             (size_t)(columns * j->size));
+  }
+}
+
 static luc_status make_factor(luc_context *ctx, const job *j, factor *b, const void *w, bool turned,
                               int64_t k, int64_t n, int64_t group) {
   const bool tiles = j->gemm->tiles;
@@ -90,13 +112,9 @@ static luc_status make_factor(luc_context *ctx, const job *j, factor *b, const v
   b->data = luc__alloc(ctx, b->bytes);
   if (!b->data) return LUC_ERR_MEMORY;
   if (tiles) memset(b->data, 0, b->bytes);
-  for (int64_t i = 0, columns; i < n; i += columns) {
-    columns = block_at(b, i, n);
-    char *to = packed_at(j, b, i);
-    if (turned) j->gemm->transpose(columns, k, at(j, w, i, k), k, to, b->width);
-    for (int64_t q = 0; !turned && q < k; q++)
-      memcpy(at(j, to, q, b->width), at(j, w, q, n) + i * j->size, (size_t)(columns * j->size));
-  }
+  packing p = {j, b};
+  const int64_t blocks = n / group * luc__cuts(group, b->width);
+  luc__parallel_for(ctx, blocks, PACK_WORK / (b->width * k) + 1, pack_blocks, &p);
   return LUC_OK;
 }
 
