@@ -1,8 +1,8 @@
 # PyTorch's side of the benchmarks: the same cases under the same names, the same way of sampling.
-# `peer.py serve FIFO` reads lines "NAME|THREADS|SAMPLES|SECONDS" and answers each with a line of
-# samples that take SECONDS at least (as seconds per repetition), an empty one where PyTorch lacks
-# the operator; `peer.py process NAME` is the body of a fresh process; `peer.py coretype` names the
-# kernels that OpenBLAS must be told to take, if it does not find out by itself.
+# `peer.py serve FIFO` reads lines "NAME|THREADS|SAMPLES|SECONDS|PROCESSORS" and answers each with a
+# line of samples that take SECONDS at least (as seconds per repetition), an empty one where PyTorch
+# lacks the operator; `peer.py process NAME` is the body of a fresh process; `peer.py coretype`
+# names the kernels that OpenBLAS must be told to take, if it does not find out by itself.
 import ctypes
 import gc
 import os
@@ -351,6 +351,12 @@ def set_threads(torch, n):
         pass
 
 
+def run_on(processors):
+    """All threads there are, and those that they make."""
+    for thread in os.listdir("/proc/self/task"):
+        os.sched_setaffinity(int(thread), processors)
+
+
 def serve(reply_path):
     import torch
     import files  # noqa: F401 (fills the table of twins, as the next two)
@@ -360,7 +366,8 @@ def serve(reply_path):
     cache = {}
     with open(reply_path, "w") as reply:
         for line in sys.stdin:
-            name, threads, samples, least = line.rstrip("\n").split("|")
+            name, threads, samples, least, on = line.rstrip("\n").split("|")
+            run_on({int(cpu) for cpu in on.split(",")})
             set_threads(torch, int(threads))
             if name not in cache:
                 cache.clear()

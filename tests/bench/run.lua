@@ -48,13 +48,31 @@ if python and not core then
   core = output_of(python .. " tests/bench/peer.py coretype"):match("%S+")
 end
 local told = core and "OPENBLAS_CORETYPE=" .. quote(core) .. " " or ""
-local OURS = told .. "lua5.4 tests/bench/ours.lua"
+local OURS = "env " .. told .. "lua5.4 tests/bench/ours.lua"
 python = python and told .. python
+
+-- The processors there are for us. Each keeps a pace of its own on a shared machine, so a lone
+-- thread of either side runs on the same one, each in its turn.
+local function processors()
+  local out, list = {}, ""
+  for line in io.lines("/proc/self/status") do
+    list = line:match("^Cpus_allowed_list:%s*(.*)") or list
+  end
+  for first, last in list:gmatch("(%d+)%-?(%d*)") do
+    for i = tonumber(first), tonumber(last) or tonumber(first) do out[#out + 1] = i end
+  end
+  return out
+end
+local all = processors()
+
+local function processors_for(threads, round)
+  return threads > 1 and table.concat(all, ",") or tostring(all[round % #all + 1])
+end
 
 -- PyTorch as a server: requests through a pipe, answers through a fifo.
 local peer = {}
 
-function peer.ask(name, threads, samples, least)
+function peer.ask(name, threads, samples, least, on)
   if not python then return {} end
   if not peer.pipe then
     os.execute("mkdir -p build && rm -f build/bench.fifo && mkfifo build/bench.fifo")
@@ -62,7 +80,7 @@ function peer.ask(name, threads, samples, least)
     peer.pipe:setvbuf("line")
     peer.answers = assert(io.open("build/bench.fifo"))
   end
-  peer.pipe:write(("%s|%d|%d|%g\n"):format(name, threads, samples, least))
+  peer.pipe:write(("%s|%d|%d|%g|%s\n"):format(name, threads, samples, least, on))
   return numbers(assert(peer.answers:read("l"), "the peer died at: " .. name))
 end
 
@@ -87,9 +105,10 @@ local function measure_timed(case, threads)
   local round, rounds, most = 0, ROUNDS or case.brief and 1 or 5, case.brief and 5 or 10
   while round < rounds or round < most and under() do
     round = round + 1
-    append(theirs, peer.ask(case.name, threads, samples, least))
-    local lines = output_of(("%s%s time %s %d %d %g"):format(
-      threads > 1 and "sleep 0.15; " or "", OURS, quote(case.name), threads, samples, least))
+    local on = processors_for(threads, round)
+    append(theirs, peer.ask(case.name, threads, samples, least, on))
+    local lines = output_of(("%staskset -c %s %s time %s %d %d %g"):format(
+      threads > 1 and "sleep 0.15; " or "", on, OURS, quote(case.name), threads, samples, least))
     for line in lines:gmatch("[^\n]+") do
       local sample = numbers(line)
       ours[#ours + 1] = sample[1]
