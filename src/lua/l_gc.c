@@ -5,7 +5,15 @@
 #include "autograd/graph.h"
 #include "l_tensor.h"
 
-enum { MIN_BUDGET = 4 << 20, MIN_STRIDE = 64 << 10, MAX_STEPS = 32, MIN_OWNED = 1024 };
+enum {
+  WARM = 1 << 20,
+  MIN_BUDGET = 4 << 20,
+  MIN_STRIDE = 64 << 10,
+  MAX_STEPS = 32,
+  MIN_OWNED = 1024
+};
+
+static const double QUICK_SECONDS = 30e-6; /* for WARM bytes freed */
 
 size_t luc_l_live(const luc_l_state *st) {
   return luc_memory_stats(st->ctx).live; /* of userdata Lua knows by itself */
@@ -35,13 +43,20 @@ static size_t left_alive(luc_l_state *st) {
   return luc_l_live(st);
 }
 
+/* Where cycles are quick, as minor collections of a small heap are, one is due each time that a part
+ * of the cache has been filled, so that results find warm memory. */
+static size_t next_step(const luc_l_pace *p, size_t live, size_t limit) {
+  return p->quick && live + WARM < limit ? live + WARM : limit;
+}
+
 /* A cycle is over: what lives now is the base of the next limit, less the `young` bytes that were
  * made while it ran and so could not be found to be garbage. */
 static void set_limit(lua_State *L, luc_l_state *st, size_t young) {
   luc_l_pace *p = &st->pace;
   size_t live = luc_l_live(st);
   p->budget = budget_for(L, st, live);
-  p->limit = p->next = live - (young < live / 2 ? young : live / 2) + p->budget;
+  p->limit = live - (young < live / 2 ? young : live / 2) + p->budget;
+  p->next = next_step(p, live, p->limit);
   p->steps = 0;
   p->grown = 0;
   p->urgent = p->crowded = false;
@@ -112,7 +127,8 @@ static void lower_limit(lua_State *L, luc_l_state *st) {
     return;
   }
   p->budget = budget_for(L, st, live);
-  p->limit = p->next = live + p->budget < p->most ? live + p->budget : p->most;
+  p->limit = live + p->budget < p->most ? live + p->budget : p->most;
+  p->next = next_step(p, live, p->limit);
   p->steps = 0;
 }
 
@@ -128,23 +144,25 @@ static void end_cycle(lua_State *L, luc_l_state *st) {
   } else if (live > p->limit + p->budget / 4) {
     full_collection(L, st);
   } else {
-    p->next = max_size(p->limit, live + p->budget / 4);
+    p->next = next_step(p, live, max_size(p->limit, live + p->budget / 4));
     p->steps = 0;
   }
 }
 
-/* One step; true if it ended a cycle. Where that took next to no time, as minor collections of a
- * small heap do, large results are collected one by one, so that the next one finds warm memory. */
+/* One step; true if it ended a cycle. */
 static bool drive_step(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
   p->collecting = true;
   p->ended = false;
-  double began = luc_clock();
+  const size_t before = luc_l_live(st);
+  const double began = luc_clock();
   lua_gc(L, LUA_GCSTEP, 0);
-  p->quick = p->ended && luc_clock() - began < 1e-5 && lua_heap(L) < MIN_BUDGET;
+  const double took = luc_clock() - began;
+  p->last = luc_l_live(st);
+  const double freed = before > p->last ? (double)(before - p->last) : 0;
+  p->quick = p->ended && took < QUICK_SECONDS / WARM * freed && lua_heap(L) < MIN_BUDGET;
   p->collecting = false;
   p->steps++;
-  p->last = p->seen = luc_l_live(st);
   return p->ended;
 }
 

@@ -58,8 +58,7 @@ typedef struct luc_l_pace {
   size_t most;     /* what it was before it was 0 */
   size_t budget;   /* growth allowed per collection */
   size_t next;     /* live bytes at which the next step is due */
-  size_t seen;     /* live bytes when the last object was made */
-  bool quick;      /* the last step was a whole cycle in next to no time */
+  bool quick;      /* the last step was a whole cycle, and took little for what it freed */
   int steps;       /* steps we drove in this cycle */
   size_t last;     /* live bytes after the last of them */
   size_t grown;    /* bytes made between them: too young for this cycle */
@@ -224,11 +223,7 @@ void luc_l_pace_init(lua_State *L, luc_l_state *st);
 void luc_l_pace_pay(lua_State *L, luc_l_state *st);
 size_t luc_l_live(const luc_l_state *st);
 static inline void luc_l_pace_check(lua_State *L, luc_l_state *st) {
-  enum { LARGE_RESULT = 1 << 20 };
-  size_t live = luc_l_live(st);
-  if (st->pace.quick && live >= st->pace.seen + LARGE_RESULT) st->pace.next = st->pace.seen;
-  st->pace.seen = live;
-  if (live > st->pace.next) luc_l_pace_pay(L, st);
+  if (luc_l_live(st) > st->pace.next) luc_l_pace_pay(L, st);
 }
 /* The memory limit was changed. */
 void luc_l_pace_limit(lua_State *L, luc_l_state *st);
