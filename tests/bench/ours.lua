@@ -1,7 +1,8 @@
 -- One process of ours: `ours.lua time NAME THREADS SAMPLES SECONDS` prints seconds per repetition,
--- one sample a line that takes SECONDS at least, and of a case that has `bytes`, beside them those
--- of a copy of as many, which it takes turns with; `ours.lua process NAME` is the body of a fresh
--- process and prints its result.
+-- one sample a line that takes SECONDS at least, and beside them, of a case that has `bytes`, those
+-- of a copy of as many, or `flops`, those of as many multiply-adds in registers (bench_peak), which
+-- it takes turns with; `ours.lua process NAME` is the body of a fresh process and prints its
+-- result.
 
 local function find(name, files)
   for _, file in ipairs(files) do
@@ -10,6 +11,14 @@ local function find(name, files)
     end
   end
   error("no benchmark is called " .. name)
+end
+
+-- What registers allow, in seconds.
+local function multiply_adds(flops, threads)
+  local program = io.popen("build/bench_peak" .. (threads > 1 and " 2" or ""))
+  local giga = program:read("n")
+  program:close()
+  return flops / (giga * 1e9)
 end
 
 -- What memory allows: so many bytes copied, half of them read and half written, by the C library's
@@ -52,5 +61,7 @@ else
   local samples, least, clock = tonumber(arg[4]), tonumber(arg[5]), lucerna.clock
   local ours = timed(clock, run, least)
   local copy = case.bytes and timed(clock, copies(lucerna, case.bytes), least)
-  for _ = 1, samples do print(ours(), copy and copy() or "") end
+  for _ = 1, samples do
+    print(ours(), copy and copy() or case.flops and multiply_adds(case.flops, threads) or "")
+  end
 end

@@ -154,21 +154,13 @@ local function verdict(case, ours, ratio, gain)
   return table.concat(words, ", ")
 end
 
--- GFLOP/s of multiply-adds that the machine can do with 1 and 2 threads.
-local limits
-
--- The work done each second: in 10^9 flops, and as a share of what the machine can do, or bytes, as
--- a share of those that a copy beside it moves, in the middle of the turns.
-local function rate(case, threads, seconds, shares)
-  if case.flops then
-    limits = limits or dofile("tests/bench/program.lua")("peak", "-lpthread")
-    local giga = case.flops / seconds / 1e9
-    return ("%.0f GF %3.0f%%"):format(giga, 100 * giga / limits[threads]), giga
-  elseif case.bytes then
-    local giga = case.bytes / seconds / 1e9
-    return ("%.0f GB %3.0f%%"):format(giga, summary(shares, 100).median), giga
-  end
-  return ""
+-- The work done each second, in 10^9 flops or bytes, and as a share of what the machine does beside
+-- it: multiply-adds in registers, or a copy; in the middle of the turns.
+local function rate(case, seconds, shares)
+  if not (case.flops or case.bytes) then return "" end
+  local giga = (case.flops or case.bytes) / seconds / 1e9
+  local unit = case.flops and "GF" or "GB"
+  return ("%.0f %s %3.0f%%"):format(giga, unit, summary(shares, 100).median), giga
 end
 
 local function cell(value) return value and ("%.4g"):format(value) or "-" end
@@ -179,7 +171,7 @@ local json, compared = {}, {}
 local function report(case, threads, ours, theirs, scale, shares)
   ours, theirs = summary(ours, scale), summary(theirs, scale)
   local ratio = theirs and theirs.min / ours.min
-  local share, giga = rate(case, threads, ours.min / scale, shares)
+  local share, giga = rate(case, ours.min / scale, shares)
   local line = ROW:format(case.name, threads, case.unit, cell(theirs and theirs.min),
     cell(theirs and theirs.median), cell(ours.min), cell(ours.median), cell(ratio), share,
     verdict(case, ours, ratio, scaling(case, threads, ours)))
@@ -208,6 +200,7 @@ local function wanted(case, file)
     or case.name:find(filter, 1, true)
 end
 
+dofile("tests/bench/program.lua")("peak", "-lpthread") -- ours.lua runs it, too
 print(python
   and ("peer: PyTorch %s%s\n"):format(
     output_of(python .. " -c 'import torch; print(torch.__version__)'"):match("%S+"),
