@@ -429,12 +429,14 @@ static int64_t choose_range(const job *j) {
   return luc__min64(rows, r->batch);
 }
 
-/* Few rows of many units; a projection would need all of them twice. Tiles read weights as fast as
- * 32 rows meet them, so that more rows are few. */
+/* Few rows of many units; a projection would need all of them twice. Two ranges of 4 rows and more
+ * read weights that the cache keeps faster than steps are begun. Tiles read weights as fast as 32
+ * rows meet them, so that more rows are few. */
 static bool goes_by_units(const job *j) {
   const luc_recurrence *r = j->r;
-  return r->batch < (j->gemm->tiles ? 128 : 16) && !r->w_hr && r->hidden >= 2 * WIDTH &&
-         j->gates * r->output >= STEP_WORK;
+  const bool tiles = j->gemm->tiles;
+  return r->batch < (tiles ? 128 : 16) && !r->w_hr && r->hidden >= 2 * WIDTH &&
+         j->gates * r->output >= (r->batch < 8 || tiles ? STEP_WORK : 4 * STEP_WORK);
 }
 
 /* Few weights, packed, are still in the cache; the way back need not turn them. */
