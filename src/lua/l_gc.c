@@ -13,7 +13,9 @@ enum {
   MIN_OWNED = 1024
 };
 
-static const double QUICK_SECONDS = 30e-6; /* for WARM bytes freed */
+/* What warm memory saves for WARM bytes freed, and how many times its own time a full collection
+ * has to be saved: mostly it is for what frequent cycles made old. */
+static const double SAVED_SECONDS = 30e-6, FULL_COSTS = 16;
 
 size_t luc_l_live(const luc_l_state *st) {
   return luc_memory_stats(st->ctx).live; /* of userdata Lua knows by itself */
@@ -43,10 +45,10 @@ static size_t left_alive(luc_l_state *st) {
   return luc_l_live(st);
 }
 
-/* Where cycles are quick, as minor collections of a small heap are, one is due each time that a part
- * of the cache has been filled, so that results find warm memory. */
+/* Where cycles are quick, as minor collections of a small heap are, one is due each time that a
+ * part of the cache has been filled, so that results find warm memory. */
 static size_t next_step(const luc_l_pace *p, size_t live, size_t limit) {
-  return p->quick && live + WARM < limit ? live + WARM : limit;
+  return p->quick && p->owed <= 0 && live + WARM < limit ? live + WARM : limit;
 }
 
 /* A cycle is over: what lives now is the base of the next limit, less the `young` bytes that were
@@ -103,6 +105,7 @@ static int sentinel_gc(lua_State *L) {
 
 /* Twice where functions hang on the graph: after the first the probe knows what is left. */
 static void full_collection(lua_State *L, luc_l_state *st) {
+  const double began = luc_clock();
   st->pace.collecting = true;
   lua_gc(L, LUA_GCCOLLECT);
   if (st->owned) {
@@ -112,6 +115,7 @@ static void full_collection(lua_State *L, luc_l_state *st) {
     lua_gc(L, LUA_GCCOLLECT);
   }
   st->owned_limit = max_size(MIN_OWNED, 2 * st->owned);
+  st->pace.owed = FULL_COSTS * (luc_clock() - began);
   st->pace.collecting = false;
   luc__collect_cycles(st->ctx, false);
   set_limit(L, st, 0);
@@ -160,7 +164,9 @@ static bool drive_step(lua_State *L, luc_l_state *st) {
   const double took = luc_clock() - began;
   p->last = luc_l_live(st);
   const double freed = before > p->last ? (double)(before - p->last) : 0;
-  p->quick = p->ended && took < QUICK_SECONDS / WARM * freed && lua_heap(L) < MIN_BUDGET;
+  const double saved = SAVED_SECONDS / WARM * freed - took;
+  if (saved > 0) p->owed = p->owed > saved ? p->owed - saved : 0;
+  p->quick = p->ended && p->steps == 0 && saved > 0 && lua_heap(L) < MIN_BUDGET;
   p->collecting = false;
   p->steps++;
   return p->ended;

@@ -2,6 +2,7 @@
 -- the host's settings are left alone.
 local lucerna = require "lucerna"
 local parity = require "parity"
+local files = require "files"
 
 -- Peak bytes of half of the steps (in generational mode it takes a hundred to meet each kind of
 -- cycle) and of all of them, over what other specs hold; a step makes ten temporaries of 1 MB.
@@ -90,6 +91,36 @@ describe("large temporaries", function()
       assert.is_true(cycles < 30, cycles)
     end)
   end
+
+  -- In a process of its own, for cycles are quick in a small heap only. A table that has grown old
+  -- goes with a full collection.
+  it("beside a few results kept for a while take few full collections", function()
+    local path = files.with(("package.path, package.cpath = %q, %q\n"):format(package.path,
+      package.cpath) .. [[
+      local lucerna = require "lucerna"
+      collectgarbage("generational", 20, 100)
+      local fulls, weak, held, drop_at = 0, setmetatable({}, { __mode = "v" }), {}, nil
+      local function look(i)
+        if weak[1] then
+          if i == drop_at then held[1] = nil end
+          return
+        end
+        fulls, drop_at = fulls + 1, i + 40
+        held[1] = {}
+        weak[1] = held[1]
+      end
+      local x, window = lucerna.ones(65536), {}
+      for i = 1, 3200 do
+        window[i % 4 + 1] = x + 1
+        local _ = x * 2
+        look(i)
+      end
+      print(fulls)
+    ]])
+    local pipe <close> = assert(io.popen("lua5.4 " .. path .. " 2>&1"))
+    local text = pipe:read "a"
+    assert.is_true(assert(tonumber(text), text) < 30, text)
+  end)
 
   it("held by graphs that nobody differentiates do not pile up either", function()
     local w = lucerna.zeros(256, 1024, { requires_grad = true })
