@@ -63,7 +63,7 @@ test-all: build-tests build-asan-all build-tsan build/.need-test ## all tests in
 # Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some, ROUNDS=n times
 # (5), PYTHON=python beside another PyTorch. FILTER=operators: nearly every operator and layer.
 bench: build ## the benchmarks beside PyTorch (FILTER=, ROUNDS=5, PYTHON=)
-	@$(LUA) tests/bench/run.lua $(if $(FILTER),"$(FILTER)")
+	@$(LUA) tests/bench/run.lua $(if $(FILTER),'$(subst ','\'',$(FILTER))')
 
 lint: build-asan build/.need-lint ## warnings as errors, formats, the house rules
 	@$(LUA) tests/lint.lua
