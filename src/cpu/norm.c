@@ -57,8 +57,8 @@ static void run_batch(luc_context *ctx, job *j, luc_channels_fn run, luc_channel
   j->run = b->inner == 1 ? columns : run;
   j->block = b->inner == 1 ? COLUMN_BLOCK : known ? some : 1;
   const int64_t each = b->batch * (b->inner + (b->inner > 1 ? ROW / 2 : 0)) + 1;
-  const int64_t share = next && each > SHARE / 4 ? 3 * SHARE : SHARE;
-  const int64_t grain = share / each / j->block + 1;
+  const bool overlaps = next && b->inner > 1 && each <= 2 * SHARE;
+  const int64_t grain = luc__max64(SHARE / each / j->block + 1, overlaps ? 4 : 1);
   luc__parallel_for(ctx, (b->channels + j->block - 1) / j->block, grain, channels, j);
 }
 
