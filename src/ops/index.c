@@ -168,8 +168,12 @@ luc_status luc__grad_index_add(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__grad_index_copy(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
   if (luc__needs(b, 0)) LUC_TRY(clear_gradient(ctx, b, &b->gin[0]));
-  return luc__needs(b, 3) ? select_gradient(ctx, b, &b->gin[3]) : LUC_OK;
+  if (!luc__needs(b, 3)) return LUC_OK;
+  if (b->gout[0]->numel > 0 || ctx->batched) return select_gradient(ctx, b, &b->gin[3]);
+  const int n = luc__input_sizes(b, 3, sizes); /* rows without elements may go to any position */
+  return luc__zeros(ctx, b->gout[0]->dtype, n, sizes, &b->gin[3]);
 }
 
 /* The value's gradient is gout at the positions, once each (gout less its cleared form, which is

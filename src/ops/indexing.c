@@ -98,8 +98,10 @@ luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, 
   if (!luc__needs(b, 0)) return LUC_OK;
   int n = luc__input_sizes(b, 0, sizes);
   LUC_TRY(luc__zeros(ctx, b->gout[0]->dtype, n, sizes, &zeros));
-  luc_status status;
-  if (ctx->grad_mode || ctx->batched) {
+  luc_status status = LUC_OK;
+  if (b->gout[0]->numel == 0 && !ctx->batched) { /* at positions that nothing was asked of */
+    b->gin[0] = luc__retain(zeros);
+  } else if (ctx->grad_mode || ctx->batched) {
     status = luc__op1(ctx, op, &b->gin[0], LUC_ARGS(luc_v_tensor(zeros), x, y, z));
   } else { /* nobody records it, and nothing makes zeros one for each sample */
     status = luc_call_inplace(ctx, op, LUC_ARGS(luc_v_tensor(zeros), x, y, z));
