@@ -224,8 +224,9 @@ luc_status luc__grad_strided_view(luc_context *ctx, luc_backward *b) {
   luc_value flat =
       luc_v_tensor(luc__f_call(&f, LUC_OP_strided_add, LUC_ARGS(g, whole, b->args[2], b->args[3])));
   if (overlaps(n, sizes, b->args[4].as.ints)) {
-    luc_value one_each = luc_v_tensor(
-        luc__f_call(&f, LUC_OP_new_ones, LUC_ARGS(g, luc_v_ints(sizes, n), luc_v_none())));
+    luc_value real = luc_v_dtype(luc__dtype_to_real(b->gout[0]->dtype));
+    luc_value one_each =
+        luc_v_tensor(luc__f_call(&f, LUC_OP_new_ones, LUC_ARGS(g, luc_v_ints(sizes, n), real)));
     luc_tensor *count =
         luc__f_call(&f, LUC_OP_strided_add, LUC_ARGS(one_each, whole, b->args[4], b->args[5]));
     count = luc__fs(&f, LUC_OP_clamp_min, count, 1);

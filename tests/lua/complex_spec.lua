@@ -423,6 +423,13 @@ describe("the parts", function()
 end)
 
 describe("a gradient", function()
+  it("of a view is shared by elements that are one", function()
+    local z = lucerna.ones(1, 2, { dtype = c128 }):expand(2, 2):detach():requires_grad_()
+    z:as_strided({ 2 }, { 0 }):abs():sum():backward()
+    assert.same({ 2, 2 }, z.grad.shape)
+    assert.same({ { 1, 0 }, { 1, 0 } }, lucerna.real(z.grad):tolist())
+  end)
+
   it("is not made up for complex outputs", function()
     local z = lucerna.complex(1, 2):requires_grad_()
     local message = parity.message(z.backward, z:conj())
