@@ -3,6 +3,7 @@
 local lucerna = require "lucerna"
 local parity = require "parity"
 local files = require "files"
+local lua = os.getenv "LUCERNA_LUA" or "lua5.4"
 
 -- Peak bytes of half of the steps (in generational mode it takes a hundred to meet each kind of
 -- cycle) and of all of them, over what other specs hold; a step makes ten temporaries of 1 MB.
@@ -117,7 +118,7 @@ describe("large temporaries", function()
       end
       print(fulls)
     ]])
-    local pipe <close> = assert(io.popen("lua5.4 " .. path .. " 2>&1"))
+    local pipe <close> = assert(io.popen(lua .. " " .. path .. " 2>&1"))
     local text = pipe:read "a"
     assert.is_true(assert(tonumber(text), text) < 30, text)
   end)
