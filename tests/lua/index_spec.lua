@@ -764,27 +764,6 @@ describe("lines across rows", function()
     assert.same({{2}, {2}, {1}}, {places[1]:tolist(), places[2]:tolist(), places[3]:tolist()})
   end)
 
-  it("checks positions of rows without elements where PyTorch does", function()
-    local x, far, rows = lucerna.zeros(3, 0), lucerna.tensor {1, 5}, lucerna.ones(2, 0)
-    local past = "index 5 is out of range [1, 3] (indices count from 1)"
-    assert.has_error(function() x:index_select(1, far) end, "index_select: " .. past)
-    assert.has_error(function() x:index_add(1, far, rows) end, "index_add: " .. past)
-    assert.same({3, 0}, x:index_copy(1, far, rows).shape)
-    assert.same({3, 0}, x:index_fill(1, far, 1).shape)
-    assert.same({2, 0}, x:index_select(1, lucerna.tensor {1, 3}).shape)
-  end)
-
-  it("differentiates what takes any position of rows without elements", function()
-    local x = lucerna.zeros(3, 0, { requires_grad = true })
-    local far, rows = lucerna.tensor {1, 5}, lucerna.ones(2, 0, { requires_grad = true })
-    for _, y in ipairs { x:index_copy(1, far, rows), x:index_fill(1, far, 1), x[far] } do
-      x.grad = nil
-      y:sum():backward()
-      assert.same({3, 0}, x.grad.shape)
-    end
-    assert.same({2, 0}, rows.grad.shape)
-  end)
-
   it("takes few elements from what has gaps without laying it out", function()
     local few = lucerna.tensor {{1, -1, 7}, {-2000, 2000, 1234}}
     local past = "take: index 2001 is out of range [1, 2000] (indices count from 1)"

@@ -134,3 +134,28 @@ describe("short lines", function()
     end
   end)
 end)
+
+describe("rows without elements", function()
+  local far = lucerna.tensor { 1, 5 }
+
+  it("have their positions checked where PyTorch does", function()
+    local x, rows = lucerna.zeros(3, 0), lucerna.ones(2, 0)
+    local past = "index 5 is out of range [1, 3] (indices count from 1)"
+    assert.has_error(function() x:index_select(1, far) end, "index_select: " .. past)
+    assert.has_error(function() x:index_add(1, far, rows) end, "index_add: " .. past)
+    assert.same({ 3, 0 }, x:index_copy(1, far, rows).shape)
+    assert.same({ 3, 0 }, x:index_fill(1, far, 1).shape)
+    assert.same({ 2, 0 }, x:index_select(1, lucerna.tensor { 1, 3 }).shape)
+  end)
+
+  it("have gradients at any position that was taken", function()
+    local x = lucerna.zeros(3, 0, { requires_grad = true })
+    local rows = lucerna.ones(2, 0, { requires_grad = true })
+    for _, y in ipairs { x:index_copy(1, far, rows), x:index_fill(1, far, 1), x[far] } do
+      x.grad = nil
+      y:sum():backward()
+      assert.same({ 3, 0 }, x.grad.shape)
+    end
+    assert.same({ 2, 0 }, rows.grad.shape)
+  end)
+end)
