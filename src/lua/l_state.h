@@ -58,7 +58,7 @@ typedef struct luc_l_pace {
   size_t most;     /* what it was before it was 0 */
   size_t budget;   /* growth allowed per collection */
   size_t next;     /* live bytes at which the next step is due */
-  bool quick;      /* the last step was a whole cycle, and took little for what it freed; */
+  bool quick;      /* the last step was a whole cycle, and took little for what it freed */
   double owed;     /* seconds such cycles have to save before they may come often */
   int steps;       /* steps we drove in this cycle */
   size_t last;     /* live bytes after the last of them */

@@ -472,6 +472,23 @@ describe("a norm layer", function()
     assert.same({2, 5, 3}, nn.InstanceNorm1d(3)(lucerna.randn(2, 5, 3)):size())
   end)
 
+  -- Of such planes the next channel is summed while one is written.
+  it("BatchNorm gives of channels of large planes what each has alone", function()
+    for _, dtype in ipairs { "float32", "float64", "bfloat16" } do
+      for _, far in ipairs { 0, 1000 } do
+        local x = (lucerna.randn(2, 7, 61, 67) + far):to(lucerna[dtype])
+        local bn, alone = nn.BatchNorm2d(7):to(lucerna[dtype]), nn.BatchNorm2d(1):to(lucerna[dtype])
+        local y = bn(x)
+        for c = 1, 7 do
+          alone:reset_running_stats()
+          assert.is_true(y:narrow(2, c, 1):equal(alone(x:narrow(2, c, 1):contiguous())))
+          assert.is_true(bn.running_mean[c]:equal(alone.running_mean[1]))
+          assert.is_true(bn.running_var[c]:equal(alone.running_var[1]))
+        end
+      end
+    end
+  end)
+
   it("BatchNorm takes planes in groups, whose means may lie far apart", function()
     for _, size in ipairs { 1, 7, 30, 45, 50 } do
       local x = lucerna.randn(5, 3, size, size)
