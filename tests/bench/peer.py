@@ -3,6 +3,7 @@
 # line of samples that take SECONDS at least (as seconds per repetition), an empty one where PyTorch
 # lacks the operator; `peer.py process NAME` is the body of a fresh process; `peer.py coretype`
 # names the kernels that OpenBLAS must be told to take, if it does not find out by itself.
+import contextlib
 import ctypes
 import gc
 import os
@@ -354,7 +355,8 @@ def set_threads(torch, n):
 def run_on(processors):
     """All threads there are, and those that they make."""
     for thread in os.listdir("/proc/self/task"):
-        os.sched_setaffinity(int(thread), processors)
+        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            os.sched_setaffinity(int(thread), processors)
 
 
 def serve(reply_path):

@@ -4,6 +4,8 @@ return function(name, more)
   assert(os.execute(("${CC:-cc} -O3 -march=native -o %s tests/bench/%s.c %s"):format(
     binary, name, more)))
   local out = {}
-  for line in io.popen(binary):lines() do out[#out + 1] = assert(tonumber(line), line) end
+  local program = assert(io.popen(binary))
+  for line in program:lines() do out[#out + 1] = assert(tonumber(line), line) end
+  assert(program:close(), "failed: " .. binary)
   return out
 end

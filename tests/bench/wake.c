@@ -1,5 +1,5 @@
 /* How long a worker of the pool takes to begin with its piece of a loop: microseconds, the median
- * of a thousand loops, one line for a worker that still spins after the loop before and one for a
+ * of some loops, one line for a worker that still spins after the loop before and one for a
  * worker that has gone to sleep. */
 #include <sched.h>
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include "base/context.h"
 #include "base/pool.h"
 
-enum { LOOPS = 1000 };
+enum { LOOPS = 200 };
 
 static double begun; /* when the second piece did */
 static atomic_bool met;
