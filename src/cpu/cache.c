@@ -12,7 +12,9 @@ enum {
   LARGE = 1 << 25  /* what is larger serves many: one process does not get all of it */
 };
 
-/* Bytes of the largest, or LARGE; without cpuid, so many as nothing fills. */
+#define UNKNOWN INT64_MAX /* nothing fills it */
+
+/* Bytes of the largest, or, without cpuid, UNKNOWN. */
 static int64_t find(void) {
   int64_t most = 0;
 #if defined(__x86_64__)
@@ -25,17 +27,31 @@ static int64_t find(void) {
       if (bytes > most) most = bytes;
     }
 #endif
-  if (most > LARGE) most = LARGE;
-  return most > 0 ? most : INT64_MAX;
+  return most > 0 ? most : UNKNOWN;
 }
 
-bool luc__past_cache(int64_t bytes) {
-  static _Atomic int64_t known; /* asking takes a guest microseconds */
-  if (bytes < SMALL) return false;
+/* Asking takes a guest microseconds. */
+static int64_t last_cache(void) {
+  static _Atomic int64_t known;
   int64_t size = atomic_load_explicit(&known, memory_order_relaxed);
   if (size == 0) {
     size = find();
     atomic_store_explicit(&known, size, memory_order_relaxed);
   }
-  return bytes >= size;
+  return size;
+}
+
+static bool is_shared(int64_t size) {
+  return size > LARGE && size < UNKNOWN;
+}
+
+bool luc__past_cache(int64_t bytes) {
+  if (bytes < SMALL) return false;
+  const int64_t size = last_cache();
+  return bytes >= (is_shared(size) ? LARGE : size);
+}
+
+bool luc__past_cache_by(int threads, int64_t bytes) {
+  if (bytes < SMALL) return false;
+  return luc__past_cache(threads > 1 && !is_shared(last_cache()) ? bytes - bytes / 3 : bytes);
 }

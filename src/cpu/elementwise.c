@@ -45,6 +45,7 @@ typedef struct ew_job {
   luc_ew_fn fn;
   unsigned once; /* inputs that are one element for a run */
   unsigned how;  /* LUC_EW_STREAM, LUC_EW_NUMBERS */
+  int threads;   /* that run it at most */
   const luc_copy_kernels *copy;
   luc_dtype alike;     /* what all operands are, */
   luc_compute compute; /* or LUC_NUM_DTYPES, and what they are converted to */
@@ -467,9 +468,10 @@ static bool past_cache(const ew_job *job, const luc_tensor *out, const luc_ew_in
   for (int i = 0; i < job->kernel->inputs; i++) {
     if (in[i].t == NULL) continue;
     if (in[i].t->data == out->data) return false;
+    if (job->operands[i + 1].like <= i) continue; /* read once for both */
     bytes += in[i].t->numel * (int64_t)luc__dtype_size((luc_dtype)in[i].t->dtype);
   }
-  return luc__past_cache(bytes);
+  return luc__past_cache_by(job->threads, bytes);
 }
 
 /* Are these inputs the same memory, read alike? */
@@ -624,6 +626,7 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
   const unsigned how = truth_as(kernel, alike != NULL, dtype, (luc_dtype)out->dtype);
   if (alike != NULL && run_simple(kernel, alike, dtype, out, in, params, how)) return;
   ew_job job = {.kernel = kernel, .params = params, .how = how, .copy = copy};
+  job.threads = luc_get_num_threads(ctx);
   job.compute = luc__compute(dtype);
   job.alike = alike != NULL ? dtype : LUC_NUM_DTYPES;
   job.fn = alike != NULL ? alike : kernel->fn[job.compute];
