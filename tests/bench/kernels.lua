@@ -155,6 +155,11 @@ local function elementwise(name, bytes, ratio, make)
   cases:add(name, { bytes = bytes * MB, ratio = ratio, scoped = true, setup = make })
 end
 
+-- The memory: what lies outside all caches.
+elementwise("copy of 32 M", 256, 1, function(lucerna)
+  local from, to = lucerna.zeros(2 ^ 25 // 1), lucerna.zeros(2 ^ 25 // 1)
+  return function() to:copy_(from) end
+end)
 elementwise("x + y, 4 M", 48, 1, function(lucerna)
   local x, y = lucerna.rand(2048, 2048), lucerna.rand(2048, 2048)
   return function() local _ = x + y end

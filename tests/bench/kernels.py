@@ -133,6 +133,12 @@ def _():
     return lambda: x.stft(400, 160, window=window, return_complex=True)
 
 
+@case("copy of 32 M")
+def _():
+    source, target = torch.zeros(2**25), torch.zeros(2**25)
+    return lambda: target.copy_(source)
+
+
 @case("x + y, 4 M")
 def _():
     x, y = torch.rand(2048, 2048), torch.rand(2048, 2048)

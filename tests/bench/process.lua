@@ -84,24 +84,6 @@ local function tail_with_cycles(clock, call)
   return tail
 end
 
--- The tail in medians, less as many calls as the machine interrupts: of a loop as long that only
--- counts those over five of its medians. The middle of eleven rounds.
-local function tail_without_machine(clock, call)
-  local times = times_of(clock, call)
-  local median, machine = times[30000], times_of(clock, counting(150))
-  local steps = 150 * median // machine[30000]
-  local tails = {}
-  for round = 1, 11 do
-    local interrupted = 0
-    times_of(clock, counting(steps), nil, machine)
-    times_of(clock, call, nil, times)
-    while machine[60000 - interrupted] > 5 * machine[30000] do interrupted = interrupted + 1 end
-    tails[round] = times[59994 - interrupted] / times[30000]
-  end
-  table.sort(tails)
-  return tails[6]
-end
-
 -- Microseconds until a worker of the pool begins with its piece: one that spins, one asleep.
 local function waking()
   return dofile("tests/bench/program.lua")("wake",
@@ -205,12 +187,12 @@ return {
     run = function(lucerna) return with_mlp(lucerna, tail_with_cycles) end,
   },
   {
-    name = "in medians less what the machine interrupts, in lucerna.scope",
+    name = "that, of forwards in lucerna.scope",
     unit = "x", bound = 5, measure = "printed",
     run = function(lucerna)
       local scope = lucerna.scope
       return with_mlp(lucerna, function(clock, call)
-        return tail_without_machine(clock, function() scope(call) end)
+        return (tail_of_least(clock, function() scope(call) end, collect_at_first))
       end)
     end,
   },
