@@ -1,8 +1,9 @@
--- What a list of benchmarks is made with. A case has a name, a unit, the numbers of threads it runs
--- with, perhaps its work (flops or bytes), the ratio to PyTorch wanted of it, and setup(lucerna),
--- which returns one repetition. `train` says that gradients are wanted; `scoped` that results are
--- freed at once, by lucerna.scope, as Python's counts of references do: else the collector's pace
--- decides how much cold memory large results go through.
+-- What a list of benchmarks is made with. A case has a name, a unit, the numbers of threads it
+-- runs with, perhaps its work (flops or bytes), the ratio to PyTorch wanted of it, how many times
+-- faster than one thread two shall be (`scales`), and setup(lucerna), which returns one
+-- repetition. `train` says that gradients are wanted; `scoped` that results are freed at once, by
+-- lucerna.scope, as Python's counts of references do: else the collector's pace decides how much
+-- cold memory large results go through.
 
 local List = {}
 List.__index = List

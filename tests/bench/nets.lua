@@ -55,6 +55,7 @@ cases:add("MLP 16-64-64-4, batch 1, training step", {
 for _, batch in ipairs { 1, 64 } do
   cases:add(("LeNet, batch %d, forward"):format(batch), {
     unit = batch == 1 and "us" or "ms", ratio = batch == 1 and 2.8 or 2.3,
+    scales = batch > 1 and 1.8 or nil,
     setup = function(lucerna)
       local net, x = lenet(lucerna), lucerna.rand(batch, 1, 28, 28)
       return function() net(x) end
@@ -63,7 +64,7 @@ for _, batch in ipairs { 1, 64 } do
 end
 
 cases:add("LeNet, batch 64, training step", {
-  ratio = 1.7, train = true,
+  ratio = 1.7, scales = 1.8, train = true,
   setup = function(lucerna)
     local net, x = lenet(lucerna), lucerna.rand(64, 1, 28, 28)
     local target = lucerna.randint(1, 11, { 64 })
@@ -74,7 +75,7 @@ cases:add("LeNet, batch 64, training step", {
 })
 
 cases:add("MLP 784-512-512-10, batch 64, training step", {
-  ratio = 1.1, train = true,
+  ratio = 1.1, scales = 1.8, train = true,
   setup = function(lucerna)
     local nn = lucerna.nn
     local net = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
@@ -86,7 +87,7 @@ cases:add("MLP 784-512-512-10, batch 64, training step", {
 })
 
 cases:add("ResNet-18, batch 1, 224 x 224, forward", {
-  ratio = 1.6, flops = 3.63e9,
+  ratio = 1.6, flops = 3.63e9, scales = 1.8,
   setup = function(lucerna)
     local net, x = lucerna.models.resnet18():eval(), lucerna.rand(1, 3, 224, 224)
     return function() net(x) end
@@ -94,7 +95,7 @@ cases:add("ResNet-18, batch 1, 224 x 224, forward", {
 })
 
 cases:add("ResNet-18, batch 4, 112 x 112, training step", {
-  ratio = 1.25, flops = 3 * 3.63e9, train = true,
+  ratio = 1.25, flops = 3 * 3.63e9, scales = 1.8, train = true,
   setup = function(lucerna)
     local net, x = lucerna.models.resnet18(), lucerna.rand(4, 3, 112, 112)
     local target = lucerna.randint(1, 1001, { 4 })
@@ -107,7 +108,7 @@ cases:add("ResNet-18, batch 4, 112 x 112, training step", {
 -- One layer of 64 to 128 features, unless case says others: forward, or there and back.
 local function recurrent(name, class, steps, batch, case)
   local from, to = case.from or 64, case.to or 128
-  case.ratio = 2
+  case.ratio, case.scales = 2, 1.8
   case.setup = function(lucerna)
     local net, x = lucerna.nn[class](from, to), lucerna.rand(steps, batch, from)
     if not case.train then return function() net(x) end end
@@ -136,7 +137,7 @@ cases:add("LSTMCell 64-128, batch 16, forward", {
 })
 
 cases:add("TransformerEncoderLayer 128, [8, 64, 128], there and back", {
-  ratio = 1.5, train = true,
+  ratio = 1.5, scales = 1.8, train = true,
   setup = function(lucerna)
     local net = lucerna.nn.TransformerEncoderLayer(128, 4, {
       dim_feedforward = 512, dropout = 0, batch_first = true })

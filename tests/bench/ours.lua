@@ -1,8 +1,8 @@
 -- One process of ours: `ours.lua time NAME THREADS SAMPLES SECONDS` prints seconds per repetition,
--- one sample a line that takes SECONDS at least, and beside them, of a case that has `bytes`, those
--- of a copy of as many, or `flops`, those of as many multiply-adds in registers (bench_peak), which
--- it takes turns with; `ours.lua process NAME` is the body of a fresh process and prints its
--- result.
+-- one sample a line that takes SECONDS at least, and beside them, measured in turn, those of one
+-- thread and, of a case that has `bytes`, those of a copy of as many, or `flops`, those of as many
+-- multiply-adds in registers (bench_peak); `ours.lua process NAME` is the body of a fresh process
+-- and prints its result.
 
 local function find(name, files)
   for _, file in ipairs(files) do
@@ -61,7 +61,16 @@ else
   local samples, least, clock = tonumber(arg[4]), tonumber(arg[5]), lucerna.clock
   local ours = timed(clock, run, least)
   local copy = case.bytes and timed(clock, copies(lucerna, case.bytes), least)
+  local function alone()
+    if threads == 1 then return nil end
+    lucerna.set_num_threads(1)
+    local took = ours()
+    lucerna.set_num_threads(threads)
+    return took
+  end
   for _ = 1, samples do
-    print(ours(), copy and copy() or case.flops and multiply_adds(case.flops, threads) or "")
+    local took = ours()
+    print(took, alone() or took,
+      copy and copy() or case.flops and multiply_adds(case.flops, threads) or "")
   end
 end
