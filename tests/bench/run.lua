@@ -96,11 +96,12 @@ end
 -- A case that comes out under what is wanted is measured up to ten times (a brief one five), so
 -- that the list of the slower ones is not one of interruptions.
 local function measure_timed(case, threads)
-  local ours, theirs, shares, gains = {}, {}, {}, {}
+  local ours, theirs, shares, alone = {}, {}, {}, {}
   local samples, least = 5, case.brief and 0.004 or 0.02
   local function under()
-    return threads > 1 and summary(gains, 1).median < (case.scales or 0) or theirs[1]
-      and math.min(table.unpack(theirs)) < (case.ratio or 1) * math.min(table.unpack(ours))
+    local min = math.min(table.unpack(ours))
+    return threads > 1 and math.min(table.unpack(alone)) < (case.scales or 0) * min
+      or theirs[1] and math.min(table.unpack(theirs)) < (case.ratio or 1) * min
   end
   local round, rounds, most = 0, ROUNDS or case.brief and 1 or 5, case.brief and 5 or 10
   while round < rounds or round < most and under() do
@@ -112,11 +113,11 @@ local function measure_timed(case, threads)
     for line in lines:gmatch("[^\n]+") do
       local sample = numbers(line)
       ours[#ours + 1] = sample[1]
-      gains[#gains + 1] = sample[2] / sample[1]
+      alone[#alone + 1] = sample[2]
       shares[#shares + 1] = sample[3] and sample[3] / sample[1]
     end
   end
-  return ours, theirs, SCALE[case.unit], shares, threads > 1 and gains
+  return ours, theirs, SCALE[case.unit], shares, threads > 1 and alone
 end
 
 local function measure_process(case)
@@ -164,10 +165,10 @@ local function cell(value) return value and ("%.4g"):format(value) or "-" end
 local ROW = "%-62s %2s %-3s %9s %9s %9s %9s %6s %12s  %s"
 local json, compared = {}, {}
 
-local function report(case, threads, ours, theirs, scale, shares, gains)
+local function report(case, threads, ours, theirs, scale, shares, alone)
   ours, theirs = summary(ours, scale), summary(theirs, scale)
   local ratio = theirs and theirs.min / ours.min
-  local gain = gains and summary(gains, 1).median
+  local gain = alone and summary(alone, scale).min / ours.min
   local share, giga = rate(case, ours.min / scale, shares)
   local line = ROW:format(case.name, threads, case.unit, cell(theirs and theirs.min),
     cell(theirs and theirs.median), cell(ours.min), cell(ours.median), cell(ratio), share,
