@@ -70,16 +70,15 @@ end
 for _, c in ipairs(CONVOLUTIONS) do
   local name, class, args, input, output = table.unpack(c, 1, 5)
   local flops = convolution_flops(class, args, input, output)
-  local scales = not name:find "depthwise" and 1.8 or nil -- those wait for memory
   cases:add(name, {
-    flops = flops, ratio = c.infer or 1, scales = scales,
+    flops = flops, ratio = c.infer or 1, scales = 1.8,
     setup = function(lucerna)
       local layer, x = lucerna.nn[class](table.unpack(args)), lucerna.rand(input)
       return function() layer(x) end
     end,
   })
   cases:add(name .. ", training", {
-    flops = 2 * flops, ratio = c.train or 1, scales = scales, train = true,
+    flops = 2 * flops, ratio = c.train or 1, scales = 1.8, train = true,
     setup = function(lucerna)
       local layer, x = lucerna.nn[class](table.unpack(args)), lucerna.rand(input)
       local g = lucerna.rand(output)
@@ -105,7 +104,7 @@ end
 
 for _, m in ipairs { 1, 16, 64 } do
   cases:add(("linear 1024-1024 on %d rows"):format(m), {
-    flops = 2 * m * 1024 ^ 2, ratio = 1, scales = m > 1 and 1.8 or nil, unit = "us",
+    flops = 2 * m * 1024 ^ 2, ratio = 1, scales = m > 1 and 1.8, unit = "us",
     setup = function(lucerna)
       local layer, x = lucerna.nn.Linear(1024, 1024), lucerna.rand(m, 1024)
       return function() layer(x) end

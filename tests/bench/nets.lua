@@ -55,7 +55,7 @@ cases:add("MLP 16-64-64-4, batch 1, training step", {
 for _, batch in ipairs { 1, 64 } do
   cases:add(("LeNet, batch %d, forward"):format(batch), {
     unit = batch == 1 and "us" or "ms", ratio = batch == 1 and 2.8 or 2.3,
-    scales = batch > 1 and 1.8 or nil,
+    scales = batch > 1 and 1.8,
     setup = function(lucerna)
       local net, x = lenet(lucerna), lucerna.rand(batch, 1, 28, 28)
       return function() net(x) end

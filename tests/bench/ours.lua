@@ -61,16 +61,14 @@ else
   local samples, least, clock = tonumber(arg[4]), tonumber(arg[5]), lucerna.clock
   local ours = timed(clock, run, least)
   local copy = case.bytes and timed(clock, copies(lucerna, case.bytes), least)
-  local function alone()
-    if threads == 1 then return nil end
-    lucerna.set_num_threads(1)
-    local took = ours()
-    lucerna.set_num_threads(threads)
-    return took
-  end
   for _ = 1, samples do
-    local took = ours()
-    print(took, alone() or took,
+    local took, alone = ours(), nil
+    if threads > 1 then
+      lucerna.set_num_threads(1)
+      alone = ours()
+      lucerna.set_num_threads(threads)
+    end
+    print(took, alone or took,
       copy and copy() or case.flops and multiply_adds(case.flops, threads) or "")
   end
 end
