@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cpu/copy.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
 
@@ -130,9 +131,20 @@ static luc_status polygamma(luc_context *ctx, int at, const luc_value *args, luc
 LUC_RUN_BY(polygamma, polygamma, 0)
 LUC_RUN_BY(polygamma_of, polygamma, 1)
 
+/* logit(input, eps): eps may be none, which is one below 0. */
+static double logit_eps(const luc_value *args) {
+  return luc_is_none(&args[1]) ? -1 : luc_as_double(&args[1]);
+}
+
 luc_status luc__run_logit(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params params = {{luc_is_none(&args[1]) ? -1 : luc_as_double(&args[1])}, {0}};
+  luc_ew_params params = {{logit_eps(args)}, {0}};
   return luc__pointwise(ctx, LUC_EW_logit, LUC_RULE_FLOAT, args, &params, out);
+}
+
+/* logit_backward(grad, input, eps) */
+luc_status luc__run_logit_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params params = {{args[2].as.f}, {0}};
+  return luc__pointwise(ctx, LUC_EW_logit_backward, LUC_RULE_FLOAT, args, &params, out);
 }
 
 static double largest(luc_dtype dtype) {
@@ -425,14 +437,18 @@ luc_status luc__grad_relu_backward(luc_context *ctx, luc_backward *b) {
 /* 1 / (x (1 - x)); with eps, flat outside [eps, 1 - eps]. One below 0 is none. */
 luc_status luc__grad_logit(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = input(b), *square = luc__f1(&f, LUC_OP_square, x);
-  luc_tensor *spread = luc__f2(&f, LUC_OP_sub, x, square);
-  double eps = luc_is_none(&b->args[1]) ? -1 : luc_as_double(&b->args[1]);
-  luc_tensor *outside = luc__fs(&f, LUC_OP_lt, eps < 0 ? spread : x, eps < 0 ? 0 : eps);
-  if (eps >= 0)
-    outside = luc__f2(&f, LUC_OP_logical_or, outside, luc__fs(&f, LUC_OP_gt, x, 1 - eps));
+  luc_tensor *g = b->gout[0], *x = input(b);
+  const double eps = logit_eps(b->args), least = fmax(eps, 0);
+  if (!luc__recording(ctx)) {
+    x = luc__f_call(&f, LUC_OP_logit_backward,
+                    LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), luc_v_float(eps)));
+    return luc__f_end(&f, x, &b->gin[0]);
+  }
+  luc_tensor *outside = luc__f2(&f, LUC_OP_logical_or, luc__fs(&f, LUC_OP_lt, x, least),
+                                luc__fs(&f, LUC_OP_gt, x, 1 - least));
+  luc_tensor *spread = luc__f2(&f, LUC_OP_mul, x, luc__fs(&f, LUC_OP_rsub, x, 1));
   spread = luc__f_fill(&f, spread, outside, eps < 0 ? NAN : 1);
-  luc_tensor *slope = luc__f2(&f, LUC_OP_div, b->gout[0], spread);
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, g, spread);
   if (eps >= 0) slope = luc__f_where(&f, outside, NULL, slope);
   return luc__f_end(&f, slope, &b->gin[0]);
 }

@@ -84,6 +84,25 @@ describe("func.jvp", function()
 end)
 
 describe("gradients", function()
+  it("of logit are 0 outside of eps, NaN outside its domain, recorded or not", function()
+    local inf, nan = math.huge, 0 / 0
+    local function gradient(eps, create_graph)
+      local x = leaf {-1, 0, 0.25, 0.5, 0.75, 1, 2, inf, -inf, nan}
+      local y = x:logit(eps)
+      return lucerna.autograd.grad(y, x, {grad_outputs = lucerna.ones_like(y),
+        create_graph = create_graph}):detach()
+    end
+    for _, recorded in ipairs {false, true} do
+      local function expect(eps, values)
+        assert.is_true(lucerna.allclose(gradient(eps, recorded), doubles(values),
+          {rtol = 1e-15, atol = 0, equal_nan = true}))
+      end
+      expect(nil, {nan, inf, 16 / 3, 4, 16 / 3, inf, nan, nan, nan, nan})
+      expect(0.25, {0, 0, 16 / 3, 4, 16 / 3, 0, 0, 0, 0, nan})
+      expect(0.5, {0, 0, 0, 4, 0, 0, 0, 0, 0, nan})
+    end
+  end)
+
   it("of lerp stay infinite where what comes is", function()
     for _, weight in ipairs {0.25, lucerna.tensor {0.25, 0.75}:to(lucerna.float64)} do
       local x, y = leaf {1, 2}, leaf {3, 5}
