@@ -227,17 +227,20 @@ static luc_gemm turn(const luc_gemm *g) {
 /* Some rows meet more columns of a turned B, a linear layer's weight: turning it takes as long as
  * some 15 rows of the product. Cᵀ = Bᵀ Aᵀ turns A and then Cᵀ instead. Likewise many rows of a
  * turned A, a convolution's weight on the way back, meet columns that leave lanes idle, and dots a
- * few columns: the tile of dots is wide. */
-enum { FEW_COLUMNS = 6 };
-static bool is_better_turned(const luc_gemm *g) {
+ * few columns: the tile of dots is wide. Where vectors hold 64 bytes, long dots replace columns that
+ * leave a quarter of their lanes idle. */
+enum { FEW_COLUMNS = 6, SOME_COLUMNS = 12 };
+static bool is_better_turned(luc_context *ctx, const luc_gemm *g) {
   const int64_t idle = luc__whole(g->m, 16) - g->m, idle_back = luc__whole(g->n, 16) - g->n;
   const bool columns = g->a_row == 1 && g->a_col != 1 && g->b_col == 1;
-  const int64_t least = columns || g->n <= FEW_COLUMNS ? PIECE_WORK / 64 : PIECE_WORK;
+  const int64_t least = columns || g->n <= SOME_COLUMNS ? PIECE_WORK / 64 : PIECE_WORK;
   if (g->beta != 0 || g->m * g->n * g->k < least) return false;
   if (columns)
     return g->a_batch == 0 && !g->inner && g->k >= 64 && idle_back > g->n / 20 && g->m >= 2 * g->n;
   if (g->batch != 1 || g->a_col != 1 || g->b_row != 1 || g->b_col == 1) return false;
   if (g->n <= FEW_COLUMNS) return g->n > 1 && g->m >= 4 * g->n && is_dots(g);
+  if (g->n > 8 && g->n <= SOME_COLUMNS)
+    return g->m >= 2 * g->n && g->k >= 128 && luc__kernels(ctx)->isa >= LUC_ISA_AVX512;
   return g->m > 12 && g->m <= 128 && idle <= g->m / 4 && g->n >= 2 * g->m;
 }
 
@@ -406,7 +409,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   if (g->relu && g->batch == 1 && (g->m == 1 || part > 0)) return relu_after(ctx, g);
   if (part > 0 && part < g->k) return run_parts(ctx, g, part);
   if (is_narrow(g)) return run_narrow(ctx, g);
-  if (is_better_turned(g)) return run_turned(ctx, g);
+  if (is_better_turned(ctx, g)) return run_turned(ctx, g);
   path chosen = choose_path(g);
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
     return run_path(ctx, g, chosen);
