@@ -34,11 +34,11 @@ typedef struct job {
 /* Measured: what is packed and the tiles' configuration should pay. Where k is adjacent in both, a
  * few rows are all that is packed. */
 static bool suits_tiles(const luc_gemm *g) {
-  enum { LEAST_PAIRS = 1 << 13, LEAST_IN_ALL = 1 << 15 };
+  enum { PAIRS = 16, LEAST = 1 << 13, LEAST_IN_ALL = 1 << 15 };
   const int64_t side = g->a_col == 1 && g->b_row == 1 ? 4 : 8;
   const int64_t pairs = g->pairs ? g->k : g->k / 2;
   const double work = (double)g->m * (double)g->n * (double)pairs; /* of expanded tensors, too */
-  if (g->m < side || g->n < side || pairs < LUC_LEAST_PAIRS || work < LEAST_PAIRS) return false;
+  if (g->m < side || g->n < side || pairs < PAIRS || work < LEAST) return false;
   return work >= LEAST_IN_ALL || (double)g->batch * work >= LEAST_IN_ALL;
 }
 #endif
