@@ -2,6 +2,8 @@
  * alone, so results do not depend on the number of threads. */
 #include "cpu/gemm.h"
 
+#include <math.h>
+
 #include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"
@@ -88,10 +90,8 @@ static bool is_dots(const luc_gemm *g) {
   return g->m <= 16 ? g->k > 4 * (g->m - 1) : g->n <= 8 && g->k > 32;
 }
 
-static path choose_path(const luc_gemm *g) {
-  if (is_outer(g)) return PATH_OUTER;
-  const bool dots = is_dots(g);
-  if (dots && (g->b_col != 1 || g->k > g->n)) return PATH_DOTS;
+/* Not dots: may the factors be read where they lie? */
+static path path_of_rows(const luc_gemm *g) {
   const int64_t size = (int64_t)luc__dtype_size(g->dtype);
   const bool a_lies =
       g->a_col == 1 ||
@@ -99,6 +99,11 @@ static path choose_path(const luc_gemm *g) {
   const bool lies_well =
       a_lies && g->b_col == 1 && (g->m <= 16 || luc__gemm_rows_stay(g, size, 16));
   return lies_well ? PATH_BLOCK : PATH_SERIAL;
+}
+
+static path choose_path(const luc_gemm *g) {
+  if (is_outer(g)) return PATH_OUTER;
+  return is_dots(g) && (g->b_col != 1 || g->k > g->n) ? PATH_DOTS : path_of_rows(g);
 }
 
 /* Few rows read B, short sums write C: that, not arithmetic, takes the time. */
@@ -209,6 +214,15 @@ static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
   return run_job(ctx, &j);
 }
 
+/* A small product is one call. */
+static luc_status run_by(luc_context *ctx, const luc_gemm *g, path chosen) {
+  if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
+    return run_path(ctx, g, chosen);
+  const luc_gemm_kernels *kernels = luc__gemm_kernels(ctx, g);
+  (chosen == PATH_DOTS ? kernels->dots : chosen == PATH_OUTER ? kernels->outer : kernels->block)(g);
+  return LUC_OK;
+}
+
 /* -- Turned products --------------------------------------------------------------------------- */
 
 /* Cᵀ = Bᵀ Aᵀ, all but C. */
@@ -226,21 +240,15 @@ static luc_gemm turn(const luc_gemm *g) {
 
 /* Some rows meet more columns of a turned B, a linear layer's weight: turning it takes as long as
  * some 15 rows of the product. Cᵀ = Bᵀ Aᵀ turns A and then Cᵀ instead. Likewise many rows of a
- * turned A, a convolution's weight on the way back, meet columns that leave lanes idle, and dots a
- * few columns: the tile of dots is wide. Where vectors hold 64 bytes, long dots replace columns that
- * leave a quarter of their lanes idle. */
-enum { FEW_COLUMNS = 6, SOME_COLUMNS = 12 };
-static bool is_better_turned(luc_context *ctx, const luc_gemm *g) {
+ * turned A, a convolution's weight on the way back, meet columns that leave lanes idle. */
+static bool is_better_turned(const luc_gemm *g) {
   const int64_t idle = luc__whole(g->m, 16) - g->m, idle_back = luc__whole(g->n, 16) - g->n;
   const bool columns = g->a_row == 1 && g->a_col != 1 && g->b_col == 1;
-  const int64_t least = columns || g->n <= SOME_COLUMNS ? PIECE_WORK / 64 : PIECE_WORK;
+  const int64_t least = columns ? PIECE_WORK / 64 : PIECE_WORK;
   if (g->beta != 0 || g->m * g->n * g->k < least) return false;
   if (columns)
     return g->a_batch == 0 && !g->inner && g->k >= 64 && idle_back > g->n / 20 && g->m >= 2 * g->n;
   if (g->batch != 1 || g->a_col != 1 || g->b_row != 1 || g->b_col == 1) return false;
-  if (g->n <= FEW_COLUMNS) return g->n > 1 && g->m >= 4 * g->n && is_dots(g);
-  if (g->n > 8 && g->n <= SOME_COLUMNS)
-    return g->m >= 2 * g->n && g->k >= 128 && luc__kernels(ctx)->isa >= LUC_ISA_AVX512;
   return g->m > 12 && g->m <= 128 && idle <= g->m / 4 && g->n >= 2 * g->m;
 }
 
@@ -262,7 +270,7 @@ static void turn_rows(void *arg, int64_t begin, int64_t end) {
                         (char *)g->c + first * j->size, g->c_row);
 }
 
-static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
+static luc_status run_turned(luc_context *ctx, const luc_gemm *g, path by) {
   turned_job j = {.kernels = luc__gemm_kernels(ctx, g)};
   j.size = (int64_t)luc__dtype_size(g->dtype);
   const size_t bytes = luc__mul_size((size_t)(g->m * g->n), (size_t)j.size);
@@ -274,7 +282,7 @@ static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
   t.c = turned, t.batch = 1;
   j.from = turned, j.g = &to;
   for (int64_t i = 0; i < g->batch && status == LUC_OK; i++) {
-    status = run_path(ctx, &t, is_dots(&t) ? PATH_DOTS : PATH_SERIAL);
+    status = run_by(ctx, &t, by);
     if (status == LUC_OK)
       luc__parallel_for(ctx, luc__cuts(g->n, TURNED_ROWS), grain, turn_rows, &j);
     t.a = (const char *)t.a + t.a_batch * j.size;
@@ -342,15 +350,64 @@ static luc_status run_parts(luc_context *ctx, const luc_gemm *g, int64_t part) {
   return LUC_OK;
 }
 
-/* -- A few columns ----------------------------------------------------------------------------- */
+/* -- A few rows or columns --------------------------------------------------------------------- */
 
-/* B, whose columns are few and whose rows lie one after another, is turned for dots. */
+typedef enum way { WAY_ROWS, WAY_DOTS, WAY_ROWS_TURNED, WAY_DOTS_TURNED, WAY_USUAL } way;
+
+/* Is it narrow, and do the estimates below hold? */
 static bool is_narrow(const luc_gemm *g) {
-  return g->batch == 1 && g->a_col == 1 && g->b_col == 1 && g->n > 1 && g->n <= FEW_COLUMNS &&
-         g->k > 32 && g->m >= 16 * g->n && g->m * g->n * g->k >= PIECE_WORK / 64;
+  enum { FEW = 6, SOME = 32, IN_CACHE = 1 << 20, LEAST_WORK = 2048 };
+  const int64_t side = luc__min64(g->m, g->n);
+  return g->batch == 1 && g->beta == 0 && side > 1 && g->k >= 8 &&
+         (side <= FEW || (side <= SOME && (g->m + g->n) * g->k <= IN_CACHE)) &&
+         g->m * g->n * g->k >= LEAST_WORK;
 }
 
-static luc_status run_narrow(luc_context *ctx, const luc_gemm *g) {
+/* Where vectors are short, rows leave fewer lanes idle, and to sum up a dot's takes longer. */
+static way way_of_short_vectors(const luc_gemm *g, int64_t lanes) {
+  enum { FEW = 6 };
+  const bool lie = g->a_col == 1 && (g->b_row == 1 || g->b_col == 1);
+  const int64_t least = g->b_row == 1 ? 4 : 16; /* B is turned, too */
+  if (g->n <= FEW && lie && g->k > 32 && g->m >= least * g->n) return WAY_DOTS_TURNED;
+  const bool turned = g->a_row == 1 && g->a_col != 1 && g->b_col != 1;
+  if (!turned || g->k < 16 || g->m < 2 * g->n || g->n % lanes == 0) return WAY_USUAL;
+  return WAY_ROWS_TURNED;
+}
+
+/* So many vectors hold n columns; one that is left over is a dot, which takes less. */
+static double vectors_of(int64_t n, int64_t lanes) {
+  const int64_t rest = n % lanes;
+  return (double)(n / lanes) + (rest == 0 ? 0 : rest == 1 ? 0.25 : 1);
+}
+
+/* The quickest way by estimates, in vectors of multiplications, that were fitted to products in the
+ * cache: so much for each element that is packed or turned, and for each dot whose lanes are summed.
+ * Dots read one factor for each three rows of the other. */
+static way choose_way(const luc_gemm *g, int64_t lanes) {
+  const double pack = 0.625, sum = 3, begin = 300;
+  if (lanes * (int64_t)luc__dtype_size(g->dtype) < 64) return way_of_short_vectors(g, lanes);
+  const double m = (double)g->m, n = (double)g->n, k = (double)g->k, turn_c = pack * m * n + begin;
+  const double turn_a = pack * m * k, turn_b = pack * n * k, steps = (double)luc__cuts(g->k, lanes);
+  const double columns = vectors_of(g->n, lanes), rows = vectors_of(g->m, lanes);
+  double times[] = {m * columns * k + (g->b_col == 1 ? 0 : turn_b), INFINITY,
+                    n * rows * k + (g->a_row == 1 ? 0 : turn_a) + turn_c, INFINITY};
+  if (g->a_col == 1 && (g->b_row == 1 || g->b_col == 1)) {
+    const double sums = sum * m * n + (g->b_row == 1 ? 0 : turn_b);
+    const int64_t dots = luc__whole(g->m, 3) * luc__whole(g->n, 8);
+    const int64_t turned = luc__whole(g->n, 3) * luc__whole(g->m, 8);
+    times[WAY_DOTS] = (double)dots * steps + sums;
+    times[WAY_DOTS_TURNED] = (double)turned * steps + sums + turn_c;
+  }
+  way best = WAY_ROWS;
+  for (way w = WAY_DOTS; w <= WAY_DOTS_TURNED; w++)
+    if (times[w] < times[best]) best = w;
+  return best;
+}
+
+static luc_status run_way(luc_context *ctx, const luc_gemm *g, way best);
+
+/* The same with a copy of B whose columns are adjacent along k, for dots. */
+static luc_status with_turned_b(luc_context *ctx, const luc_gemm *g, way best) {
   const luc_gemm_kernels *kernels = luc__gemm_kernels(ctx, g);
   const size_t size = luc__dtype_size(g->dtype);
   const size_t bytes = luc__mul_size((size_t)(g->k * g->n), size);
@@ -359,9 +416,17 @@ static luc_status run_narrow(luc_context *ctx, const luc_gemm *g) {
   kernels->transpose(g->k, g->n, g->b, g->b_row, turned, g->k);
   luc_gemm t = *g;
   t.b = turned, t.b_row = 1, t.b_col = g->k;
-  luc_status status = luc__gemm(ctx, &t);
+  luc_status status = run_way(ctx, &t, best);
   luc__free(ctx, turned, bytes);
   return status;
+}
+
+static luc_status run_way(luc_context *ctx, const luc_gemm *g, way best) {
+  const bool dots = best == WAY_DOTS || best == WAY_DOTS_TURNED;
+  if (dots && g->b_row != 1) return with_turned_b(ctx, g, best);
+  if (best <= WAY_DOTS) return run_by(ctx, g, dots ? PATH_DOTS : path_of_rows(g));
+  const luc_gemm t = turn(g);
+  return run_turned(ctx, g, dots ? PATH_DOTS : path_of_rows(&t));
 }
 
 /* relu of C, which is of double or float. */
@@ -408,14 +473,10 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   const int64_t part = part_of(g);
   if (g->relu && g->batch == 1 && (g->m == 1 || part > 0)) return relu_after(ctx, g);
   if (part > 0 && part < g->k) return run_parts(ctx, g, part);
-  if (is_narrow(g)) return run_narrow(ctx, g);
-  if (is_better_turned(ctx, g)) return run_turned(ctx, g);
-  path chosen = choose_path(g);
-  if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
-    return run_path(ctx, g, chosen);
-  const luc_gemm_kernels *kernels = luc__gemm_kernels(ctx, g);
-  (chosen == PATH_DOTS ? kernels->dots : chosen == PATH_OUTER ? kernels->outer : kernels->block)(g);
-  return LUC_OK;
+  const way best = is_narrow(g) ? choose_way(g, luc__gemm_kernels(ctx, g)->lanes) : WAY_USUAL;
+  if (best != WAY_USUAL) return run_way(ctx, g, best);
+  if (is_better_turned(g)) return run_turned(ctx, g, PATH_SERIAL);
+  return run_by(ctx, g, choose_path(g));
 }
 
 /* -- Sums of products -------------------------------------------------------------------------- */

@@ -54,9 +54,9 @@
 /* ORDER DTYPE */
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
     {block_f32, scattered_f32, dots_f32, outer_f32, tiny_f32, serial_f32, transpose_f32, NULL, NULL,
-     false, NULL},
+     LUC_VECTOR_BYTES / 4, false, NULL},
     {block_f64, scattered_f64, dots_f64, outer_f64, tiny_f64, serial_f64, transpose_f64, NULL, NULL,
-     false, NULL},
+     LUC_VECTOR_BYTES / 8, false, NULL},
 };
 
 const luc_gemm_unpacked_fn LUC_ISA_NAME(luc__gemm_unpacked)[LUC_GEMM_UNPACKED] = {

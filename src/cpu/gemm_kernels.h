@@ -81,6 +81,7 @@ typedef struct luc_gemm_kernels {
   void (*weave)(int64_t k, int64_t n, const uint16_t *from, int64_t row, void *to);
   /* To pairs: n floats rounded, denormals to 0. */
   void (*round)(int64_t n, const void *from, void *to);
+  int lanes;  /* numbers, or pairs, in a vector */
   bool tiles; /* serial is best, however A and B lie */
   /* Of tiles: B lies in strips of LUC_GEMM_STRIP columns, one after another, each of b_row rows
    * (b_col is ignored), of which k are met, a multiple of that; A's k is adjacent, and rows after

@@ -71,7 +71,8 @@ const luc_gemm_kernels LUC_ISA_NAME(luc__gemm_pairs) = {.block = block_f32,
                                                         .serial = serial_f32,
                                                         .transpose = transpose_f32,
                                                         .weave = weave,
-                                                        .round = round_f32};
+                                                        .round = round_f32,
+                                                        .lanes = 16};
 #if LUC_ISA_TILES
 const luc_gemm_kernels luc__gemm_tiles = {.block = block_tiles,
                                           .scattered = scattered_tiles,
