@@ -275,19 +275,28 @@ static void run_outputs(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-/* ---- extremes and products of a few rows, which make no states ---- */
+/* ---- a few rows whose joining loses nothing, which make no states ---- */
 
 /* Of two elements of this dtype what is asked for, and how many rows it may join: products of
- * floats no more than their kernel multiplies as they are. */
+ * floats no more than their kernel multiplies as they are, other ones and sums no more than the
+ * kernels for rows take longer for. */
 static luc_ew_fn join_of_two(const rd_job *job, luc_dtype dtype, int64_t *most) {
-  enum { FEW_ROWS = 16, FOUR = 4 };
+  enum { FEW_ROWS = 16, EIGHT = 8, FOUR = 4 };
+  const luc_ew_kernel *kernels = job->kernels->elementwise;
   const luc_rd op = job->what->op;
   const int type = luc__elementwise_type(dtype);
-  const bool prod = op == LUC_RD_prod && dtype == LUC_FLOAT32;
-  *most = prod ? FOUR : FEW_ROWS;
-  if (type < 0 || !(prod || op == LUC_RD_max || op == LUC_RD_min)) return NULL;
-  const luc_ew which = prod ? LUC_EW_mul : op == LUC_RD_max ? LUC_EW_maximum : LUC_EW_minimum;
-  return job->kernels->elementwise[which].fn[type];
+  const bool byte = dtype == LUC_UINT8 || dtype == LUC_BOOL; /* as truth is */
+  *most = op != LUC_RD_prod && op != LUC_RD_sum ? FEW_ROWS : dtype == LUC_FLOAT32 ? FOUR : EIGHT;
+  if (type < 0) return NULL;
+  switch (op) {
+  case LUC_RD_max: return kernels[LUC_EW_maximum].fn[type];
+  case LUC_RD_min: return kernels[LUC_EW_minimum].fn[type];
+  case LUC_RD_prod: return luc__is_native(dtype) ? kernels[LUC_EW_mul].fn[type] : NULL;
+  case LUC_RD_sum: return dtype == LUC_INT64 ? kernels[LUC_EW_add].fn[type] : NULL;
+  case LUC_RD_any: return byte ? kernels[LUC_EW_logical_or].fn[type] : NULL;
+  case LUC_RD_all: return byte ? kernels[LUC_EW_logical_and].fn[type] : NULL;
+  default: return NULL;
+  }
 }
 
 /* Are these such, in the inputs' dtype, that lie as each of a few long rows does? */
@@ -295,14 +304,14 @@ static bool has_few_rows(const rd_job *job, luc_dtype dtype) {
   enum { LONGER = 16 };
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
   int64_t most;
-  return job->what->a && job->what->a->dtype == dtype && job->way == BY_ROWS &&
+  return job->what->a && job->what->a->dtype == dtype && job->times == 1 && job->way == BY_ROWS &&
          join_of_two(job, dtype, &most) != NULL && reduced->ndim == 1 && reduced->numel > 1 &&
          reduced->numel <= most && kept->sizes[0] >= reduced->numel * LONGER &&
          kept->strides[0][0] == job->size && kept->strides[1][0] == job->size;
 }
 
 static void run_few_rows(void *arg, int64_t begin, int64_t end) {
-  enum { LINE = 4096 };
+  enum { LINE = 8192 }; /* bytes of the result, which stay in the first-level cache */
   static const luc_ew_params none;
   const rd_job *job = arg;
   int64_t most;
@@ -311,7 +320,7 @@ static void run_few_rows(void *arg, int64_t begin, int64_t end) {
   luc_cursor c;
   luc__nest_seek(&job->kept, begin, &c);
   for (int64_t n; begin < end; begin += n) {
-    n = luc__min64(stretch(&job->kept, &c, begin, end), LINE);
+    n = luc__min64(stretch(&job->kept, &c, begin, end), LINE / job->size);
     fold(c.ptr[1], (const void *[]){c.ptr[0], c.ptr[0] + step}, n, &none, 0);
     for (int64_t r = 2; r < job->reduced.numel; r++)
       fold(c.ptr[1], (const void *[]){c.ptr[1], c.ptr[0] + r * step}, n, &none, 0);
