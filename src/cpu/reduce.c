@@ -514,13 +514,12 @@ static rd_way way_of_short_runs(const rd_job *job) {
   return job->kernel->short_runs && run >= LEAST && whole ? BY_SHORT_RUNS : BY_TURNS;
 }
 
-/* Are runs converted, one behind the other, not much longer than short ones, by a kernel that takes
- * none as they lie? */
+/* Are runs converted, one behind the other, not much longer than short ones? Halves as they lie
+ * would take longer. */
 static bool are_widened(const rd_job *job) {
-  const luc_rd_kernel *kernels = job->kernels->reduce[job->what->op];
   const int64_t run = job->reduced.sizes[0];
   return !job->native && job->compute == LUC_COMPUTE_F32 && job->kernel->short_runs &&
-         !kernels[LUC_RD_F16].run && run * 4 <= MEDIUM && job->reduced.strides[0][0] == job->size &&
+         run * 4 <= MEDIUM && job->reduced.strides[0][0] == job->size &&
          job->kept.strides[0][0] == run * job->size;
 }
 
