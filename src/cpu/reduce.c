@@ -566,18 +566,20 @@ static void choose_kernel(rd_job *job, luc_dtype dtype) {
   job->native = true;
 }
 
-/* The kernel for halves as they lie, in runs or some rows, or NULL: shorter sums stay exact, as
+/* The kernel for halves as they lie, in runs or rows, or NULL: sums of a few rows stay exact, as
  * sums of halves round off more than those of floats do. */
 static const luc_rd_kernel *kernel_of_halves(const rd_job *job, luc_dtype dtype) {
   enum { COLUMNS = 16, LEAST = 8 };
   const int type = dtype == LUC_BFLOAT16 ? LUC_RD_BF16 : LUC_RD_F16;
-  const luc_rd_kernel *kernel = &job->kernels->reduce[job->what->op][type];
+  const luc_rd op = job->what->op;
+  const luc_rd_kernel *kernel = &job->kernels->reduce[op][type];
+  const int64_t least = op == LUC_RD_sum || op == LUC_RD_nansum ? LEAST : 1;
   bool fits;
   if ((dtype != LUC_BFLOAT16 && dtype != LUC_FLOAT16) || job->compute != LUC_COMPUTE_F32)
     return NULL;
   if (job->way == BY_ROWS)
     fits = kernel->rows != NULL && job->kept.strides[0][0] == job->size &&
-           job->kept.sizes[0] >= COLUMNS && job->reduced.numel >= LEAST;
+           job->kept.sizes[0] >= COLUMNS && job->reduced.numel >= least;
   else
     fits = kernel->run != NULL && job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
            job->reduced.sizes[0] >= LUC_RD_SHORT;

@@ -11,18 +11,20 @@ typedef enum luc_rd {
 #define LUC_RD(id)        LUC_RD_##id,
 #define LUC_RD_ALL        LUC_RD
 #define LUC_RD_ONE        LUC_RD
-#define LUC_RD_ALL_SHORT  LUC_RD
 #define LUC_RD_REAL       LUC_RD
 #define LUC_RD_REAL_SHORT LUC_RD
 #define LUC_RD_HALF       LUC_RD
+#define LUC_RD_HALF_ROWS  LUC_RD
+#define LUC_RD_REAL_HALF  LUC_RD
 #include "cpu/reduce.def"
 #undef LUC_RD
 #undef LUC_RD_ALL
 #undef LUC_RD_ONE
-#undef LUC_RD_ALL_SHORT
 #undef LUC_RD_REAL
 #undef LUC_RD_REAL_SHORT
 #undef LUC_RD_HALF
+#undef LUC_RD_HALF_ROWS
+#undef LUC_RD_REAL_HALF
   LUC_NUM_RDS
 } luc_rd;
 

@@ -29,6 +29,9 @@ typedef luc_vf64 (*join_doubles)(luc_vf64, luc_vf64);
 LUC_INLINE luc_vf64 add_doubles(luc_vf64 a, luc_vf64 b) {
   return a + b;
 }
+LUC_INLINE luc_vf64 multiply_doubles(luc_vf64 a, luc_vf64 b) {
+  return a * b;
+}
 /* The larger and the smaller as in reduce_any.inc: b where it is NaN, a where both are equal. */
 LUC_INLINE luc_vf64 larger_doubles(luc_vf64 a, luc_vf64 b) {
   return luc__select_f64((b > a) | (b != b), b, a);
@@ -91,8 +94,8 @@ LUC_INLINE luc_vf64 added_f32(luc_vf64 sum, luc_vf64 x, luc_vf64 ones) {
 
 #include "cpu/reduce_real.inc"
 
-/* Sums of two neighbours in bfloat16, which is the upper half of a float. */
-LUC_INLINE luc_vf32 pairs_bf16(LOAD) {
+/* Sums of what is taken of two neighbours in bfloat16, which is the upper half of a float. */
+LUC_INLINE luc_vf32 pairs_bf16(LOAD, luc_vf32 (*part)(luc_vf32)) {
   luc_vu32 x = {0};
   const char *at = (const char *)p + i * (int64_t)sizeof(uint32_t); /* maybe none of a uint32_t's */
   if (left >= LANES)
@@ -103,28 +106,30 @@ LUC_INLINE luc_vf32 pairs_bf16(LOAD) {
 #else
     memcpy(&x, at, (size_t)left * sizeof(uint32_t));
 #endif
-  return (luc_vf32)(x << 16) + (luc_vf32)(x & 0xffff0000);
-}
-static void sum_run_bf16(void *a, void *b, const void *in, int64_t n, int64_t first) {
-  (void)b, (void)first;
-  const double last = n % 2 ? (double)luc__bfloat16_to_float(((const uint16_t *)in)[n - 1]) : 0;
-  *(double *)a += total_of_f32(in, n / 2, sizeof(uint32_t), pairs_bf16, itself_f32) + last;
-}
-
-static void sum_run_f16(void *a, void *b, const void *in, int64_t n, int64_t first) {
-  (void)b, (void)first;
-  *(double *)a += total_of_f32(in, n, sizeof(uint16_t), luc__widened_f16, itself_f32);
+  return part((luc_vf32)(x << 16)) + part((luc_vf32)(x & 0xffff0000));
 }
 
 typedef luc_vf32 (*join_floats)(luc_vf32, luc_vf32);
-/* Some rows of halves are joined as floats, then with the states: `sides` vectors, or what is
- * left. */
+
+LUC_INLINE luc_vf32 multiply_f32(luc_vf32 a, luc_vf32 b) {
+  return a * b;
+}
+enum { JOINED = 16, MULTIPLIED = 4 }; /* rows of halves, as floats, at once */
+
+/* Some rows of halves are joined as floats, products by pairs as those of floats are, then with the
+ * states: `sides` vectors, or what is left. */
 LUC_INLINE void join_halves(double *restrict s, const uint16_t *in, int64_t left, int64_t step,
                             int64_t rows, luc_vf32 (*load)(LOAD), join_floats join,
                             join_doubles into, const int sides) {
   luc_vf32 acc[4];
+  int64_t r = 1;
   for (int k = 0; k < sides; k++) acc[k] = load(in, k * LANES, left - k * LANES);
-  for (int64_t r = 1; r < rows; r++)
+  for (int k = 0; join == multiply_f32 && rows == MULTIPLIED && k < sides; k++) {
+    luc_vf32 x[MULTIPLIED];
+    for (r = 1; r < MULTIPLIED; r++) x[r] = load(in, r * step + k * LANES, left - k * LANES);
+    acc[k] = (acc[k] * x[1]) * (x[2] * x[3]);
+  }
+  for (; r < rows; r++)
     for (int k = 0; k < sides; k++)
       acc[k] = join(acc[k], load(in, r * step + k * LANES, left - k * LANES));
   for (int k = 0; k < sides * LANES / WIDE; k++) {
@@ -137,9 +142,9 @@ LUC_INLINE void join_halves(double *restrict s, const uint16_t *in, int64_t left
 LUC_INLINE void half_rows(double *restrict s, const uint16_t *in, int64_t n, int64_t step,
                           int64_t count, luc_vf32 (*load)(LOAD), join_floats join,
                           join_doubles into) {
-  enum { MOST = 16 };
-  for (int64_t r = 0; r < count; r += MOST, in += MOST * step) {
-    const int64_t rows = count - r < MOST ? count - r : MOST, from = n > LANES ? n - LANES : 0;
+  const int64_t most = join == multiply_f32 ? MULTIPLIED : JOINED;
+  for (int64_t r = 0; r < count; r += most, in += most * step) {
+    const int64_t rows = count - r < most ? count - r : most, from = n > LANES ? n - LANES : 0;
     int64_t i = 0;
     for (; i + STEP_f32 <= n; i += STEP_f32)
       join_halves(s + i, in + i, STEP_f32, step, rows, load, join, into, 4);
@@ -152,18 +157,43 @@ LUC_INLINE void half_rows(double *restrict s, const uint16_t *in, int64_t n, int
     memcpy(s + i, last + (i - from), (size_t)(n - i) * sizeof *s);
   }
 }
-#define HALF_ROWS(id, type, join, into)                                                            \
+#define HALF_ROWS(id, type, load, join, into)                                                      \
   static void id##_rows_##type(void *restrict a, void *restrict b, const void *restrict in,        \
                                int64_t n, int64_t step, int64_t count, int64_t first) {            \
     (void)b, (void)first;                                                                          \
-    half_rows(a, in, n, step, count, luc__widened_##type, join, into);                             \
+    half_rows(a, in, n, step, count, load, join, into);                                            \
   }
-HALF_ROWS(sum, f16, add_f32, add_doubles)
-HALF_ROWS(sum, bf16, add_f32, add_doubles)
-HALF_ROWS(max, f16, vmaximum, luc__maximum_f64)
-HALF_ROWS(max, bf16, vmaximum, luc__maximum_f64)
-HALF_ROWS(min, f16, vminimum, luc__minimum_f64)
-HALF_ROWS(min, bf16, vminimum, luc__minimum_f64)
+HALF_ROWS(max, f16, luc__widened_f16, vmaximum, luc__maximum_f64)
+HALF_ROWS(max, bf16, luc__widened_bf16, vmaximum, luc__maximum_f64)
+HALF_ROWS(min, f16, luc__widened_f16, vminimum, luc__minimum_f64)
+HALF_ROWS(min, bf16, luc__widened_bf16, vminimum, luc__minimum_f64)
+HALF_ROWS(prod, f16, luc__widened_f16, multiply_f32, multiply_doubles)
+HALF_ROWS(prod, bf16, luc__widened_bf16, multiply_f32, multiply_doubles)
+
+/* Sums of what is taken of halves. */
+#define HALF_SUMS(id, part)                                                                        \
+  LUC_INLINE luc_vf32 id##_of_f16(LOAD) {                                                          \
+    return part(luc__widened_f16(p, i, left));                                                     \
+  }                                                                                                \
+  LUC_INLINE luc_vf32 id##_of_bf16(LOAD) {                                                         \
+    return part(luc__widened_bf16(p, i, left));                                                    \
+  }                                                                                                \
+  LUC_INLINE luc_vf32 id##_of_pairs(LOAD) {                                                        \
+    return pairs_bf16(p, i, left, part);                                                           \
+  }                                                                                                \
+  static void id##_run_f16(void *a, void *b, const void *in, int64_t n, int64_t first) {           \
+    (void)b, (void)first;                                                                          \
+    *(double *)a += total_of_f32(in, n, sizeof(uint16_t), id##_of_f16, itself_f32);                \
+  }                                                                                                \
+  static void id##_run_bf16(void *a, void *b, const void *in, int64_t n, int64_t first) {          \
+    (void)b, (void)first;                                                                          \
+    const double last = n % 2 ? (double)id##_of_bf16(in, n - 1, 1)[0] : 0;                         \
+    *(double *)a += total_of_f32(in, n / 2, sizeof(uint32_t), id##_of_pairs, itself_f32) + last;   \
+  }                                                                                                \
+  HALF_ROWS(id, f16, id##_of_f16, add_f32, add_doubles)                                            \
+  HALF_ROWS(id, bf16, id##_of_bf16, add_f32, add_doubles)
+HALF_SUMS(sum, itself_f32)
+HALF_SUMS(nansum, or_nothing_f32)
 
 #define EXTREME(id, type, largest, joined)                                                         \
   static void id##_run_##type(void *a, void *b, const void *in, int64_t n, int64_t first) {        \
@@ -253,12 +283,15 @@ LUC_INLINE luc_vf64 added_f64(luc_vf64 sum, luc_vf64 x, luc_vf64 ones) {
 #define ONE(id, type)                                                                              \
   { id##_init_##type, id##_run_##type, NULL, id##_merge_##type, NULL }
 #define LUC_RD_ONE(id)        {FLOATS(ONE, id), INTEGERS(ONE, id)},
-#define LUC_RD_ALL_SHORT(id)  {FLOATS(SHORT, id), INTEGERS(SHORT, id)},
 #define LUC_RD_REAL(id)       {FLOATS(TURNED, id)},
 #define LUC_RD_REAL_SHORT(id) {FLOATS(SHORT, id)},
-#define HALF(id, type)                                                                             \
-  { id##_init_f32, id##_run_##type, id##_rows_##type, id##_merge_f32, NULL }
-#define LUC_RD_HALF(id) {FLOATS(SHORT, id), INTEGERS(SHORT, id), HALF(id, f16), HALF(id, bf16)},
+#define HALF(id, type, run)                                                                        \
+  { id##_init_f32, run, id##_rows_##type, id##_merge_f32, NULL }
+#define HALVES_OF(id)        HALF(id, f16, id##_run_f16), HALF(id, bf16, id##_run_bf16)
+#define ROWS_OF(id)          HALF(id, f16, NULL), HALF(id, bf16, NULL)
+#define LUC_RD_HALF(id)      {FLOATS(SHORT, id), INTEGERS(SHORT, id), HALVES_OF(id)},
+#define LUC_RD_HALF_ROWS(id) {FLOATS(SHORT, id), INTEGERS(SHORT, id), ROWS_OF(id)},
+#define LUC_RD_REAL_HALF(id) {FLOATS(SHORT, id), [LUC_RD_F16] = HALVES_OF(id)},
 
 const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_RD_TYPES] = {
 #include "cpu/reduce.def"
