@@ -51,7 +51,7 @@ typedef struct rd_job {
   int64_t longest; /* run folded at once */
   int64_t block;   /* outputs folded together */
   /* parts of the reduced elements: states [parts][outputs] */
-  int64_t part;
+  int64_t part, parts;
   char *part_a, *part_b;
 } rd_job;
 
@@ -330,21 +330,33 @@ static void run_few_rows(void *arg, int64_t begin, int64_t end) {
 
 /* ---- reduced elements shared out ---- */
 
+/* Does each output reduce one run, of which a part is folded at once? */
+static bool are_single_runs(const rd_job *job) {
+  return (job->way == BY_RUNS || job->way == TOGETHER) && job->direct && job->kept.ndim == 1 &&
+         job->reduced.ndim == 1 && job->part <= job->longest;
+}
+
+/* These in the order they lie in, straight into their places: the way there takes as long as 1000
+ * elements. */
+static void run_single_runs(void *arg, int64_t begin, int64_t end) {
+  const rd_job *job = arg;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t output = i / job->parts, p = i % job->parts, from = p * job->part;
+    const int64_t at = (p * job->kept.numel + output) * 8;
+    const char *in = job->kept.base[0] + output * job->kept.strides[0][0] + from * job->size;
+    job->kernel->init(job->part_a + at, job->part_b + at, 1);
+    job->kernel->run(job->part_a + at, job->part_b + at, in,
+                     luc__min64(job->part, job->reduced.numel - from), 0);
+  }
+}
+
 static void run_parts(void *arg, int64_t begin, int64_t end) {
   const rd_job *job = arg;
   states s;
   int64_t outputs = job->kept.numel;
-  const bool one_run =
-      outputs == 1 && job->direct && job->reduced.ndim == 1 && job->part <= job->longest;
   for (int64_t p = begin; p < end; p++) {
     int64_t from = p * job->part, to = from + job->part;
     if (to > job->reduced.numel) to = job->reduced.numel;
-    if (one_run) { /* straight into its place: the way there takes as long as 1000 elements */
-      char *a = job->part_a + p * 8, *b = job->part_b + p * 8;
-      job->kernel->init(a, b, 1);
-      job->kernel->run(a, b, job->reduced.base[0] + from * job->size, to - from, 0);
-      continue;
-    }
     luc_cursor c;
     luc__nest_seek(&job->kept, 0, &c);
     for (int64_t done = 0; done < outputs;) {
@@ -383,12 +395,15 @@ static luc_status reduce_parts(luc_context *ctx, rd_job *job) {
   int64_t outputs = job->kept.numel, total = job->reduced.numel;
   job->part = (GRAIN + outputs - 1) / outputs;
   if (job->way == BY_ROWS && job->part < ROWS) job->part = ROWS;
-  int64_t parts = (total + job->part - 1) / job->part;
+  const int64_t parts = job->parts = luc__cuts(total, job->part);
   size_t bytes = luc__mul_size((size_t)(parts * outputs), 16);
   job->part_a = luc__alloc(ctx, bytes);
   if (!job->part_a) return LUC_ERR_MEMORY;
   job->part_b = job->part_a + bytes / 2;
-  luc__parallel_for(ctx, parts, 1, run_parts, job);
+  if (are_single_runs(job))
+    luc__parallel_for(ctx, parts * outputs, outputs, run_single_runs, job);
+  else
+    luc__parallel_for(ctx, parts, 1, run_parts, job);
   merge_parts(job, parts);
   luc__free(ctx, job->part_a, bytes);
   return LUC_OK;
