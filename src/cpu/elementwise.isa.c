@@ -45,7 +45,7 @@
 /* Functions of numbers, which the compiler makes those of vectors. */
 #define HALF(name, inputs, call)                                                                   \
   LUC_INLINE V FN(name##_lanes)(V a, V b, V c, const PARAMS *p) {                                  \
-    V done;                                                                                        \
+    V done = {0};                                                                                  \
     (void)p;                                                                                       \
     for (int i = 0; i < LANES; i++) {                                                              \
       const float x = a[i], y = b[i], z = c[i];                                                    \

@@ -63,28 +63,40 @@ typedef luc_ew_params PARAMS;
   LUC_EW_EACH(name, R, inputs, call) NARROW LUC_EW_ENTRY(name, inputs)
 /* PAIRS, where results are as wide: two lines are read before one is written. Read and written in
  * turns, what is not in the second-level cache can take a quarter longer. These also go past the
- * cache. */
+ * cache. What is left of long runs is done with some of what came before, once more. */
 enum { PAIRED = LUC_VECTOR_BYTES > 16 };
+/* Is no input where results go? */
+#define APART ((const void *)o != a && (const void *)o != b && (const void *)o != c)
+#define LUC_EW_MOVE(inputs, by)                                                                    \
+  do {                                                                                             \
+    o += by;                                                                                       \
+    if (!(once & 1)) a += by;                                                                      \
+    if (inputs > 1 && !(once & 2)) b += by;                                                        \
+    if (inputs > 2 && !(once & 4)) c += by;                                                        \
+  } while (0)
 #define PAIRS(name, inputs, call)                                                                  \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
       T * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \
     LUC_EW_OPERANDS                                                                                \
     typedef T registers __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));           \
     enum { PAIR = 128 / sizeof(T) };                                                               \
-    const bool stream = once & LUC_EW_STREAM;                                                      \
-    for (; PAIRED && n >= PAIR; n -= PAIR) {                                                       \
-      T pair[PAIR];                                                                                \
-      for (int k = 0; k < PAIR; k++) pair[k] = call;                                               \
-      const registers *done = (const registers *)pair;                                             \
-      for (int k = 0; k < 4; k++)                                                                  \
-        if (stream)                                                                                \
-          STREAM_32((registers *)o + k, done[k]);                                                  \
-        else                                                                                       \
-          ((registers *)o)[k] = done[k];                                                           \
-      o += PAIR;                                                                                   \
-      if (!(once & 1)) a += PAIR;                                                                  \
-      if (inputs > 1 && !(once & 2)) b += PAIR;                                                    \
-      if (inputs > 2 && !(once & 4)) c += PAIR;                                                    \
+    const bool again = PAIRED && n >= PAIR && APART;                                               \
+    bool stream = once & LUC_EW_STREAM;                                                            \
+    while (PAIRED) {                                                                               \
+      for (; n >= PAIR; n -= PAIR) {                                                               \
+        T pair[PAIR];                                                                              \
+        for (int k = 0; k < PAIR; k++) pair[k] = call;                                             \
+        const registers *done = (const registers *)pair;                                           \
+        for (int k = 0; k < 4; k++)                                                                \
+          if (stream)                                                                              \
+            STREAM_32((registers *)o + k, done[k]);                                                \
+          else                                                                                     \
+            ((registers *)o)[k] = done[k];                                                         \
+        LUC_EW_MOVE(inputs, PAIR);                                                                 \
+      }                                                                                            \
+      if (!again || n == 0) break;                                                                 \
+      LUC_EW_MOVE(inputs, n - PAIR);                                                               \
+      n = PAIR, stream = false;                                                                    \
     }                                                                                              \
     EACH(n) o[k] = call;                                                                           \
   }                                                                                                \
@@ -171,7 +183,11 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
       else                                                                                         \
         vstore(o + k - LANES, first), vstore(o + k, second);                                       \
     }                                                                                              \
-    for (int64_t m = LANES; k + LANES <= n; k += LANES) vstore(o + k, call);                       \
+    const bool again = n >= LANES && APART;                                                        \
+    for (int64_t m = LANES; n >= LANES; k = n - LANES) {                                           \
+      for (; k + LANES <= n; k += LANES) vstore(o + k, call);                                      \
+      if (!again || k == n) break;                                                                 \
+    }                                                                                              \
     int64_t m = n - k;                                                                             \
     if (m > 0) vstore_part(o + k, call, (int)m);                                                   \
   }                                                                                                \
