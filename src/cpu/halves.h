@@ -63,6 +63,9 @@ LUC_INLINE luc_halves luc__narrow(luc_vu32 x) {
 #elif defined(__AVX2__)
   const __m256i y = (__m256i)x;
   return (luc_halves)_mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+#elif defined(__SSE2__)
+  const __m128i y = _mm_srai_epi32(_mm_slli_epi32((__m128i)x, 16), 16);
+  return (luc_halves)_mm_movepi64_pi64(_mm_packs_epi32(y, y));
 #else
   return __builtin_convertvector(x, luc_halves);
 #endif
@@ -77,8 +80,8 @@ LUC_INLINE luc_halves luc__narrow_bf16(luc_vf32 x) {
   const __m512i y = _mm512_mask_mov_epi32((__m512i)rounded, nan, _mm512_set1_epi32(0x7fc00000));
   return (luc_halves)_mm512_castsi512_si256(_mm512_permutexvar_epi16(places, y));
 #else
-  const luc_vu32 nan = (luc_vu32)(x != x);
-  return luc__narrow((rounded >> 16 & ~nan) | (0x7fc0 & nan));
+  const luc_vf32 nan = (luc_vf32)((luc_vu32){0} + 0x7fc00000);
+  return luc__narrow((luc_vu32)luc__select_f32((luc_vi32)(x != x), nan, (luc_vf32)rounded) >> 16);
 #endif
 }
 /* As luc__float_to_half, where the machine has no such conversion. */

@@ -46,8 +46,8 @@ static inline float luc__bfloat16_to_float(uint16_t h) {
 
 static inline uint16_t luc__float_to_bfloat16(float f) {
   uint32_t bits = luc__float_bits(f);
-  uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+  uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  return (uint16_t)(f != f ? 0x7fc0u : rounded >> 16);
 }
 
 #endif
