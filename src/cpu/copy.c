@@ -212,6 +212,22 @@ static void copy_converted(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+/* Do real numbers become these integers by way of int32_t, not int64_t? */
+static bool goes_by_32(luc_dtype to) {
+  return to == LUC_INT8 || to == LUC_INT16 || to == LUC_UINT16 || to == LUC_INT32;
+}
+
+/* What converts a run at once, or NULL. */
+static luc_resize_fn find_resize(const copy_job *job) {
+  const luc_copy_kernels *k = job->kernels;
+  const bool whole = !luc__dtype_is_float(job->from);
+  if (job->to == LUC_BFLOAT16) return k->as_bf16[job->from];
+  if (luc__dtype_is_float(job->to) || job->size > 4) return NULL;
+  if (job->to == LUC_BOOL)
+    return whole ? k->truth[luc__log2((int64_t)luc__dtype_size(job->from))] : NULL;
+  return whole || goes_by_32(job->to) ? k->resize[job->from][job->size_log] : NULL;
+}
+
 /* Truth, and how a real number becomes an integer, is decided in the source's own type, everything
  * else in the destination's. */
 static void copy_other(luc_context *ctx, copy_job *job) {
@@ -224,11 +240,7 @@ static void copy_other(luc_context *ctx, copy_job *job) {
                    nest->strides[0][0] == job->size;
   bool runs = nest->strides[0][0] == job->size &&
               nest->strides[1][0] == (int64_t)luc__dtype_size(job->from);
-  job->resize = NULL;
-  if (runs && job->to == LUC_BOOL && !luc__dtype_is_float(job->from))
-    job->resize = job->kernels->truth[luc__log2((int64_t)luc__dtype_size(job->from))];
-  else if (runs && job->size <= 4 && job->to != LUC_BOOL && !luc__dtype_is_float(job->to))
-    job->resize = job->kernels->resize[job->from][job->size_log];
+  job->resize = runs ? find_resize(job) : NULL;
   job->load = from_native ? NULL : job->kernels->load[compute][job->from];
   job->store = to_native ? NULL : job->kernels->store[compute][job->to];
   luc__parallel_for(ctx, nest->numel, GRAIN, copy_converted, job);

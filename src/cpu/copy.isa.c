@@ -1,6 +1,7 @@
 /* Loads, stores and moves of every dtype, compiled once per instruction set. All conversions are
  * branch-free so that the loops become vector code. */
 #include "cpu/copy_kernels.h"
+#include "cpu/halves.h"
 #include "cpu/simd.h"
 #include "tensor/float8.h"
 #include "tensor/half.h"
@@ -12,10 +13,12 @@
  * take vectors apart, which takes twice as long. */
 #define APART(n) _Pragma("GCC unroll 4") for (int64_t i = 0; i < (n); i++)
 
-/* Are real numbers brought to integers by the machine's conversion to 32 bits? With AVX-512 GCC's
- * loops, which do not trust it with what is out of range, are as fast, those to 64 bits too. */
-#if defined(__x86_64__) && !defined(__AVX512F__)
-#define BY_INT32 1
+/* Which real numbers go to integers by the machine's conversion to 32 bits: those that are wanted
+ * in so many, or (GCC's loops do not trust that with what is out of range) up to 64. */
+#if defined(__AVX512F__)
+#define BY_INT32 32
+#elif defined(__x86_64__)
+#define BY_INT32 64
 #else
 #define BY_INT32 0
 #endif
@@ -23,7 +26,7 @@
 /* Out of range and NaN give what x86's conversions give (and so PyTorch, which goes to 32 bits for
  * signed integers of at most as many, and uint16). */
 static inline int64_t real_to_integer(double v) {
-#if BY_INT32
+#if BY_INT32 == 64
   return _mm_cvttsd_si64(_mm_set_sd(v));
 #else
   return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
@@ -70,7 +73,84 @@ static void scattered(luc_store_fn store, char *out, int64_t stride, int64_t siz
   }
 }
 
+/* A run from FROM to TO, a vector of LANES at a time from `from` to `to`; the last of them takes
+ * some once more, or all from memory of its own. */
+#define RUN(name, FROM, TO, convert)                                                               \
+  LUC_INLINE void name##_lanes(TO *restrict to, const FROM *restrict from) {                       \
+    convert;                                                                                       \
+  }                                                                                                \
+  static void name(char *restrict out, const char *restrict in, int64_t n) {                       \
+    const FROM *p = (const FROM *)in;                                                              \
+    TO *o = (TO *)out, last[LANES];                                                                \
+    FROM rest[LANES] = {0};                                                                        \
+    int64_t i = 0;                                                                                 \
+    for (; i + LANES <= n; i += LANES) name##_lanes(o + i, p + i);                                 \
+    if (i == n) return;                                                                            \
+    if (n > LANES) {                                                                               \
+      name##_lanes(o + n - LANES, p + n - LANES);                                                  \
+      return;                                                                                      \
+    }                                                                                              \
+    memcpy(rest, p, (size_t)n * sizeof *p);                                                        \
+    name##_lanes(last, rest);                                                                      \
+    memcpy(o, last, (size_t)n * sizeof *o);                                                        \
+  }
+LUC_INLINE luc_vf32 floats(const float *p) {
+  luc_vf32 x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+LUC_INLINE void put_vector(void *to, luc_vi32 x) {
+  memcpy(to, &x, sizeof x);
+}
+
 #if BY_INT32
+/* Vectors by the machine's conversion to 32 bits, and what they leave of them. */
+LUC_INLINE luc_vi32 whole(luc_vf32 x) {
+  return (luc_vi32)LUC_MM(cvttps_epi32)(x);
+}
+LUC_INLINE luc_vi32 whole_doubles(const double *p) {
+#if defined(__AVX512F__)
+  const __m256i x = _mm512_cvttpd_epi32(_mm512_loadu_pd(p));
+  const __m256i y = _mm512_cvttpd_epi32(_mm512_loadu_pd(p + LANES / 2));
+  return (luc_vi32)_mm512_inserti64x4(_mm512_castsi256_si512(x), y, 1);
+#else
+  const __m128i x = LUC_MM(cvttpd_epi32)(LUC_MM(loadu_pd)(p));
+  const __m128i y = LUC_MM(cvttpd_epi32)(LUC_MM(loadu_pd)(p + LANES / 2));
+#if defined(__AVX2__)
+  return (luc_vi32)_mm256_set_m128i(y, x);
+#else
+  return (luc_vi32)_mm_unpacklo_epi64(x, y);
+#endif
+#endif
+}
+LUC_INLINE void put_16(void *to, luc_vi32 x) {
+  luc__put_halves(to, luc__narrow((luc_vu32)(x & 0xffff)), LANES);
+}
+LUC_INLINE void put_8(int8_t *to, luc_vi32 x) {
+#if defined(__AVX512F__)
+  _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8((__m512i)x));
+#elif defined(__AVX2__)
+  const __m128i y = (__m128i)luc__narrow((luc_vu32)(x & 0xff));
+  _mm_storeu_si64(to, _mm_packus_epi16(y, y));
+#else
+  const __m128i y = _mm_set_epi64((__m64){0}, (__m64)luc__narrow((luc_vu32)(x & 0xff)));
+  const int32_t four_bytes = _mm_cvtsi128_si32(_mm_packus_epi16(y, y));
+  memcpy(to, &four_bytes, sizeof four_bytes);
+#endif
+}
+#define WHOLES(name, FROM, vector)                                                                 \
+  RUN(name##_as_i8, FROM, int8_t, put_8(to, vector))                                               \
+  RUN(name##_as_i16, FROM, int16_t, put_16(to, vector))                                            \
+  RUN(name##_as_i32, FROM, int32_t, put_vector(to, vector))
+WHOLES(f32, float, whole(floats(from)))
+WHOLES(f64, double, whole_doubles(from))
+WHOLES(f16, uint16_t, whole(luc__widened_f16(from, 0, LANES)))
+WHOLES(bf16, uint16_t, whole(luc__widened_bf16(from, 0, LANES)))
+#define f32_as_u16 f32_as_i16
+#define f64_as_u16 f64_as_i16
+#endif
+
+#if BY_INT32 == 64
 /* A run; INT32_MIN is what is out of range. Is nothing? */
 typedef int32_t four __attribute__((vector_size(16)));
 static bool f32_as_int32(int32_t *restrict out, const float *restrict in, int64_t n) {
@@ -121,43 +201,13 @@ static void repeat_i64(int64_t *out, int64_t v, int64_t n) {
 #define NARROW(x) ((double)(x))
 #include "cpu/copy_convert.inc"
 
-/* Runs of halves by the machine's conversions, where it has them; what does not fill a register
- * goes through the same, in memory of its own. */
+/* Runs of halves by vectors, of float16 where the machine has their conversions. */
+RUN(f32_as_bf16, float, uint16_t, luc__put_halves(to, luc__narrow_bf16(floats(from)), LANES))
 #if defined(__F16C__)
-#if defined(__AVX512F__)
-#define HALVES __m256i
-#else
-#define HALVES __m128i
-#endif
-static void widen_halves(float *restrict out, const uint16_t *restrict in, int64_t n) {
-  uint16_t last[LANES] = {0};
-  float widened[LANES];
-  int64_t i = 0;
-  HALVES x;
-  for (; i + LANES <= n; i += LANES) {
-    memcpy(&x, in + i, sizeof x);
-    LUC_MM(storeu_ps)(out + i, LUC_MM(cvtph_ps)(x));
-  }
-  if (i == n) return;
-  memcpy(last, in + i, (size_t)(n - i) * sizeof *in);
-  memcpy(&x, last, sizeof x);
-  LUC_MM(storeu_ps)(widened, LUC_MM(cvtph_ps)(x));
-  memcpy(out + i, widened, (size_t)(n - i) * sizeof *out);
-}
-static void narrow_halves(uint16_t *restrict out, const float *restrict in, int64_t n) {
-  float last[LANES] = {0};
-  int64_t i = 0;
-  for (; i + LANES <= n; i += LANES) {
-    HALVES x = LUC_MM(cvtps_ph)(LUC_MM(loadu_ps)(in + i), _MM_FROUND_TO_NEAREST_INT);
-    memcpy(out + i, &x, sizeof x);
-  }
-  if (i == n) return;
-  memcpy(last, in + i, (size_t)(n - i) * sizeof *in);
-  HALVES x = LUC_MM(cvtps_ph)(LUC_MM(loadu_ps)(last), _MM_FROUND_TO_NEAREST_INT);
-  memcpy(out + i, &x, (size_t)(n - i) * sizeof *out);
-}
-#define WIDEN_RUN  widen_halves
-#define NARROW_RUN narrow_halves
+RUN(f16_as_f32, uint16_t, float, put_vector(to, (luc_vi32)luc__widened_f16(from, 0, LANES)))
+RUN(f32_as_f16, float, uint16_t, luc__put_halves(to, luc__narrow_f16(floats(from)), LANES))
+#define WIDEN_RUN  f16_as_f32
+#define NARROW_RUN f32_as_f16
 #endif
 
 #define D         f16
@@ -168,11 +218,13 @@ static void narrow_halves(uint16_t *restrict out, const float *restrict in, int6
 #undef WIDEN_RUN
 #undef NARROW_RUN
 
-#define D         bf16
-#define MEMORY    uint16_t
-#define WIDEN(x)  luc__bfloat16_to_float(x)
-#define NARROW(x) luc__float_to_bfloat16((float)(x))
+#define D          bf16
+#define MEMORY     uint16_t
+#define WIDEN(x)   luc__bfloat16_to_float(x)
+#define NARROW(x)  luc__float_to_bfloat16((float)(x))
+#define NARROW_RUN f32_as_bf16
 #include "cpu/copy_convert.inc"
+#undef NARROW_RUN
 
 #define D         i8
 #define MEMORY    int8_t
@@ -302,6 +354,19 @@ RESIZE(int16, int32)
 RESIZE(uint16, int32)
 RESIZE(int32, int8)
 RESIZE(int32, int16)
+
+/* Numbers as bfloat16. */
+#define AS_BF16(name, FROM)                                                                        \
+  static void name##_as_bf16(char *restrict out, const char *restrict in, int64_t n) {             \
+    const FROM *p = (const FROM *)in;                                                              \
+    uint16_t *o = (uint16_t *)out;                                                                 \
+    for (int64_t i = 0; i < n; i++) o[i] = luc__float_to_bfloat16((float)p[i]);                    \
+  }
+AS_BF16(int8, int8_t)
+AS_BF16(uint8, uint8_t)
+AS_BF16(int16, int16_t)
+AS_BF16(int32, int32_t)
+AS_BF16(f64, double)
 
 /* Which integers are not 0. */
 #define TRUTH(bits)                                                                                \
@@ -570,6 +635,19 @@ const luc_copy_kernels LUC_ISA_NAME(luc__copy) = {
             [LUC_UINT16] = {int16_as_int8, NULL, uint16_as_int32},
             [LUC_INT32] = {int32_as_int8, int32_as_int16},
             [LUC_UINT32] = {int32_as_int8, int32_as_int16},
+#if BY_INT32
+            [LUC_FLOAT16] = {f16_as_i8, f16_as_i16, f16_as_i32},
+            [LUC_BFLOAT16] = {bf16_as_i8, bf16_as_i16, bf16_as_i32},
+#endif
+        },
+    .as_bf16 =
+        {
+            [LUC_INT8] = int8_as_bf16,
+            [LUC_UINT8] = uint8_as_bf16,
+            [LUC_BOOL] = uint8_as_bf16,
+            [LUC_INT16] = int16_as_bf16,
+            [LUC_INT32] = int32_as_bf16,
+            [LUC_FLOAT64] = f64_as_bf16,
         },
     .truth = {truth_8, truth_16, truth_32, truth_64},
     .move = {move_8, move_16, move_32, move_64, move_128},

@@ -18,7 +18,7 @@ typedef void (*luc_load_fn)(void *restrict out, const char *restrict in, int64_t
 /* Writes such a run. Integers wrap around. */
 typedef void (*luc_store_fn)(char *restrict out, int64_t stride, const void *restrict in,
                              int64_t n);
-/* A run of integers as those of another size, or as bool. */
+/* A run of one dtype as another, in registers. */
 typedef void (*luc_resize_fn)(char *restrict out, const char *restrict in, int64_t n);
 /* Strided elements of one size, as they are. */
 typedef void (*luc_move_fn)(char *restrict out, int64_t out_stride, const char *restrict in,
@@ -41,13 +41,15 @@ typedef struct luc_copy_kernels {
   /* Of real dtypes; complex ones go by their parts (cpu/complex.c). */
   luc_load_fn load[LUC_NUM_COMPUTES][LUC_NUM_DTYPES];
   luc_store_fn store[LUC_NUM_COMPUTES][LUC_NUM_DTYPES];
-  /* By log2 of the result's size; NULL where one of the above does it, or the size is the same. */
+  /* To integers, of halves to those that they reach by int32_t, by log2 of the result's size; NULL
+   * where one or two of the above do it, or the size is the same. */
   luc_resize_fn resize[LUC_NUM_DTYPES][3];
-  luc_resize_fn truth[4];        /* of integers as bool, by log2 of their size */
-  luc_move_fn move[5];           /* by log2 of the size: 1, 2, 4, 8, 16 bytes */
-  luc_runs_fn runs[5];           /* likewise */
-  luc_pairs_fn pairs[5];         /* likewise */
-  luc_transpose_fn transpose[5]; /* likewise */
+  luc_resize_fn as_bf16[LUC_NUM_DTYPES]; /* likewise */
+  luc_resize_fn truth[4];                /* of integers as bool, by log2 of their size */
+  luc_move_fn move[5];                   /* by log2 of the size: 1, 2, 4, 8, 16 bytes */
+  luc_runs_fn runs[5];                   /* likewise */
+  luc_pairs_fn pairs[5];                 /* likewise */
+  luc_transpose_fn transpose[5];         /* likewise */
 } luc_copy_kernels;
 
 /* The type a dtype is computed in. */

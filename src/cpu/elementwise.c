@@ -337,8 +337,9 @@ static bool has_value(luc_dtype dtype, luc_scalar s) {
 /* What makes larger integers of such small ones, or bools, or NULL. */
 static luc_resize_fn widening(const luc_copy_kernels *copy, luc_dtype from, luc_dtype to) {
   const size_t size = luc__dtype_size(to);
-  const bool larger = size > luc__dtype_size(from) && size <= 4 && !luc__dtype_is_float(to);
-  return larger ? copy->resize[from][luc__log2((int64_t)size)] : NULL;
+  const bool larger = size > luc__dtype_size(from) && size <= 4;
+  const bool whole = !luc__dtype_is_float(from) && !luc__dtype_is_float(to);
+  return larger && whole ? copy->resize[from][luc__log2((int64_t)size)] : NULL;
 }
 
 /* Are numbers of this dtype, as they lie or widened, some of the other? */
