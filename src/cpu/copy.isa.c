@@ -133,7 +133,8 @@ LUC_INLINE void put_8(int8_t *to, luc_vi32 x) {
   const __m128i y = (__m128i)luc__narrow((luc_vu32)(x & 0xff));
   _mm_storeu_si64(to, _mm_packus_epi16(y, y));
 #else
-  const __m128i y = _mm_set_epi64((__m64){0}, (__m64)luc__narrow((luc_vu32)(x & 0xff)));
+  const luc_halves near = luc__narrow((luc_vu32)(x & 0xff));
+  const __m128i y = _mm_loadl_epi64((const __m128i *)&near);
   const int32_t four_bytes = _mm_cvtsi128_si32(_mm_packus_epi16(y, y));
   memcpy(to, &four_bytes, sizeof four_bytes);
 #endif

@@ -31,8 +31,8 @@ typedef luc_ew_params PARAMS;
 
 /* In place, out is an input: iterations are independent all the same, which is what ivdep says. */
 #define EACH(n) LUC_EACH_ALONE for (int64_t k = 0; k < (n); k++)
-#define LUC_EW_OPERANDS                                                                            \
-  const T *a = in[0], *b = in[1], *c = in[2];                                                      \
+#define LUC_EW_OPERANDS(inputs)                                                                    \
+  const T *a = in[0], *b = inputs > 1 ? in[1] : a, *c = inputs > 2 ? in[2] : a;                    \
   const T a0 = once & 1 ? *a : (T)0, b0 = once & 2 ? *b : (T)0, c0 = once & 4 ? *c : (T)0;         \
   (void)a0, (void)b0, (void)c0, (void)b, (void)c, (void)p;
 /* Registers of 32 bytes: what memory takes longer for goes up to a fifth faster on Zen 4. */
@@ -54,7 +54,7 @@ typedef luc_ew_params PARAMS;
 #define LUC_EW_EACH(name, R, inputs, call)                                                         \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
       R * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \
-    LUC_EW_OPERANDS                                                                                \
+    LUC_EW_OPERANDS(inputs)                                                                        \
     EACH(n) o[k] = call;                                                                           \
   }
 /* LOOP: for what takes longer than memory does; QUICK: for what does not. */
@@ -77,7 +77,7 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
 #define PAIRS(name, inputs, call)                                                                  \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
       T * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \
-    LUC_EW_OPERANDS                                                                                \
+    LUC_EW_OPERANDS(inputs)                                                                        \
     typedef T registers __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));           \
     enum { PAIR = 128 / sizeof(T) };                                                               \
     const bool again = PAIRED && n >= PAIR && APART;                                               \
@@ -134,7 +134,7 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
                        const PARAMS *params, bool stream) {                                        \
     enum { once = which, k = 0, m = LANES };                                                       \
     const PARAMS own = *params, *p = &own;                                                         \
-    LUC_EW_OPERANDS                                                                                \
+    LUC_EW_OPERANDS(3)                                                                             \
     const int64_t a_step = steps[0], b_step = steps[1], c_step = steps[2];                         \
     for (; n > 0; n -= LANES) {                                                                    \
       __builtin_prefetch(AHEAD(a));                                                                \
@@ -171,7 +171,7 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
 #define VPAIRS(name, inputs, call)                                                                 \
   LUC_INLINE void FN(name##_each)(T * o, const void *const *in, int64_t n, const PARAMS *p,        \
                                   unsigned once) {                                                 \
-    LUC_EW_OPERANDS                                                                                \
+    LUC_EW_OPERANDS(inputs)                                                                        \
     const bool stream = once & LUC_EW_STREAM;                                                      \
     int64_t k = 0;                                                                                 \
     for (int64_t m = LANES; PAIRED && k + 2 * LANES <= n; k += LANES) {                            \

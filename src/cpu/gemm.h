@@ -37,7 +37,7 @@ typedef struct luc_gemm {
   bool far;   /* for kernels, set by the functions below: the matrices may not be in the cache */
 } luc_gemm;
 
-enum { LUC_LEAST_PAIRS = 8 };
+enum { LUC_LEAST_PAIRS = 2 };
 /* Is a product of bfloat16 by these sizes and strides made of what lies there, by tiles, rather
  * than of pairs or floats? Sums are rounded once. */
 bool luc__gemm_takes_halves(luc_context *ctx, const luc_gemm *g);

@@ -64,8 +64,10 @@ LUC_INLINE luc_halves luc__narrow(luc_vu32 x) {
   const __m256i y = (__m256i)x;
   return (luc_halves)_mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
 #elif defined(__SSE2__)
-  const __m128i y = _mm_srai_epi32(_mm_slli_epi32((__m128i)x, 16), 16);
-  return (luc_halves)_mm_movepi64_pi64(_mm_packs_epi32(y, y));
+  const __m128i y = _mm_srai_epi32(_mm_slli_epi32((__m128i)x, 16), 16), z = _mm_packs_epi32(y, y);
+  luc_halves low;
+  memcpy(&low, &z, sizeof low);
+  return low;
 #else
   return __builtin_convertvector(x, luc_halves);
 #endif
