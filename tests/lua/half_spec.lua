@@ -248,7 +248,7 @@ describe("a vector by a matrix of halves", function()
     it("is that of the same numbers in float64, rounded: " .. name, function()
       lucerna.manual_seed(7)
       for _, size in ipairs {{1, 1}, {5, 3}, {16, 16}, {4, 130}, {130, 4}, {67, 1101}, {1101, 67},
-        {1, 300}, {300, 1}, {0, 3}, {3, 0}} do
+        {1, 300}, {300, 1}, {513, 5}, {5, 513}, {0, 3}, {3, 0}} do
         local m, k = table.unpack(size)
         for i, matrix in ipairs(WAYS) do
           local a, b = matrix(m, k), WAYS[i % #WAYS + 1](k, 1)
@@ -592,6 +592,14 @@ end)
 
 describe("rows of halves", function()
   local F = nn.functional
+
+  it("have products that overflow to infinity, not NaN", function()
+    local x = lucerna.tensor {{1e30}, {1e30}, {1e-30}, {1e-30}}:to(lucerna.bfloat16)
+    for _, n in ipairs {20, 40000} do
+      local y = x:expand(4, n):contiguous():prod(1)
+      assert.same({math.huge, math.huge}, {y:amin():item(), y:amax():item()})
+    end
+  end)
 
   -- Each function's result and gradients, of halves and of their floats.
   local function agree(what, half, room, f, ...)
