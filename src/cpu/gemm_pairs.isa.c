@@ -81,6 +81,7 @@ const luc_gemm_kernels luc__gemm_tiles = {.block = block_tiles,
                                           .transpose = transpose_f32,
                                           .weave = weave,
                                           .round = round_f32,
+                                          .lanes = 16,
                                           .tiles = true,
                                           .strips = strips_tiles};
 #endif

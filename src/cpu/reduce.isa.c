@@ -116,20 +116,14 @@ LUC_INLINE luc_vf32 multiply_f32(luc_vf32 a, luc_vf32 b) {
 }
 enum { JOINED = 16, MULTIPLIED = 4 }; /* rows of halves, as floats, at once */
 
-/* Some rows of halves are joined as floats, products by pairs as those of floats are, then with the
- * states: `sides` vectors, or what is left. */
+/* Some rows of halves are joined as floats, then with the states: `sides` vectors, or what is
+ * left. */
 LUC_INLINE void join_halves(double *restrict s, const uint16_t *in, int64_t left, int64_t step,
                             int64_t rows, luc_vf32 (*load)(LOAD), join_floats join,
                             join_doubles into, const int sides) {
   luc_vf32 acc[4];
-  int64_t r = 1;
   for (int k = 0; k < sides; k++) acc[k] = load(in, k * LANES, left - k * LANES);
-  for (int k = 0; join == multiply_f32 && rows == MULTIPLIED && k < sides; k++) {
-    luc_vf32 x[MULTIPLIED];
-    for (r = 1; r < MULTIPLIED; r++) x[r] = load(in, r * step + k * LANES, left - k * LANES);
-    acc[k] = (acc[k] * x[1]) * (x[2] * x[3]);
-  }
-  for (; r < rows; r++)
+  for (int64_t r = 1; r < rows; r++)
     for (int k = 0; k < sides; k++)
       acc[k] = join(acc[k], load(in, r * step + k * LANES, left - k * LANES));
   for (int k = 0; k < sides * LANES / WIDE; k++) {

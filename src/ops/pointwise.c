@@ -141,9 +141,9 @@ luc_status luc__run_logit(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__pointwise(ctx, LUC_EW_logit, LUC_RULE_FLOAT, args, &params, out);
 }
 
-/* logit_backward(grad, input, eps) */
+/* logit_backward(grad, input, least, most, outside) */
 luc_status luc__run_logit_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params params = {{args[2].as.f}, {0}};
+  luc_ew_params params = {{args[2].as.f, args[3].as.f, args[4].as.f}, {0}};
   return luc__pointwise(ctx, LUC_EW_logit_backward, LUC_RULE_FLOAT, args, &params, out);
 }
 
@@ -434,22 +434,32 @@ luc_status luc__grad_relu_backward(luc_context *ctx, luc_backward *b) {
   return luc__binary(ctx, LUC_OP_relu_backward, b->gout[0], b->args[1].as.tensor, &b->gin[0]);
 }
 
+static double rounded(double v, luc_dtype dtype) {
+  luc_element element;
+  luc__store_scalar(&element, dtype, (luc_scalar){LUC_SCALAR_FLOAT, {.f = v}});
+  return luc__scalar_double(luc__load_scalar(&element, dtype));
+}
+
 /* 1 / (x (1 - x)); with eps, flat outside [eps, 1 - eps]. One below 0 is none. */
 luc_status luc__grad_logit(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *x = input(b);
-  const double eps = logit_eps(b->args), least = fmax(eps, 0);
+  const luc_dtype dtype = (luc_dtype)x->dtype;
+  const double eps = logit_eps(b->args), outside = eps < 0 ? NAN : 0;
+  const double least = rounded(fmax(eps, 0), dtype), most = rounded(1 - least, dtype);
   if (!luc__recording(ctx)) {
     x = luc__f_call(&f, LUC_OP_logit_backward,
-                    LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), luc_v_float(eps)));
+                    LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), luc_v_float(least),
+                             luc_v_float(most), luc_v_float(outside)));
     return luc__f_end(&f, x, &b->gin[0]);
   }
-  luc_tensor *outside = luc__f2(&f, LUC_OP_logical_or, luc__fs(&f, LUC_OP_lt, x, least),
-                                luc__fs(&f, LUC_OP_gt, x, 1 - least));
-  luc_tensor *spread = luc__f2(&f, LUC_OP_mul, x, luc__fs(&f, LUC_OP_rsub, x, 1));
-  spread = luc__f_fill(&f, spread, outside, eps < 0 ? NAN : 1);
+  luc_tensor *others = luc__f2(&f, LUC_OP_logical_or, luc__fs(&f, LUC_OP_lt, x, least),
+                               luc__fs(&f, LUC_OP_gt, x, most));
+  luc_tensor *spread =
+      luc__f2(&f, LUC_OP_mul, luc__fs(&f, LUC_OP_add, x, 0), luc__fs(&f, LUC_OP_rsub, x, 1));
+  spread = luc__f_fill(&f, spread, others, eps < 0 ? NAN : 1);
   luc_tensor *slope = luc__f2(&f, LUC_OP_div, g, spread);
-  if (eps >= 0) slope = luc__f_where(&f, outside, NULL, slope);
+  if (eps >= 0) slope = luc__f_where(&f, others, NULL, slope);
   return luc__f_end(&f, slope, &b->gin[0]);
 }
 

@@ -87,7 +87,7 @@ describe("gradients", function()
   it("of logit are 0 outside of eps, NaN outside its domain, recorded or not", function()
     local inf, nan = math.huge, 0 / 0
     local function gradient(eps, create_graph)
-      local x = leaf {-1, 0, 0.25, 0.5, 0.75, 1, 2, inf, -inf, nan}
+      local x = leaf {-1, -0.0, 0.25, 0.5, 0.75, 1, 2, inf, -inf, nan}
       local y = x:logit(eps)
       return lucerna.autograd.grad(y, x, {grad_outputs = lucerna.ones_like(y),
         create_graph = create_graph}):detach()
@@ -100,6 +100,11 @@ describe("gradients", function()
       expect(nil, {nan, inf, 16 / 3, 4, 16 / 3, inf, nan, nan, nan, nan})
       expect(0.25, {0, 0, 16 / 3, 4, 16 / 3, 0, 0, 0, 0, nan})
       expect(0.5, {0, 0, 0, 4, 0, 0, 0, 0, 0, nan})
+    end
+    for _, recorded in ipairs {false, true} do -- eps is one of the tensor's numbers
+      local x = lucerna.tensor {0.1, 0.9}:half():requires_grad_()
+      local g = lucerna.autograd.grad(x:logit(0.1):sum(), x, {create_graph = recorded})
+      assert.same({11.1171875, 11.1015625}, g:detach():tolist())
     end
   end)
 
