@@ -381,7 +381,7 @@ static double vectors_of(int64_t n, int64_t lanes) {
 }
 
 /* The quickest way by estimates, in vectors of multiplications, that were fitted to products in the
- * cache: so much for each element that is packed or turned, and for each dot whose lanes are summed.
+ * cache: so much for an element that is packed or turned, and for a dot whose lanes are summed.
  * Dots read one factor for each three rows of the other. */
 static way choose_way(const luc_gemm *g, int64_t lanes) {
   const double pack = 0.625, sum = 3, begin = 300;
