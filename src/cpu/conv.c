@@ -201,7 +201,8 @@ static bool may_pair(luc_context *ctx, const luc_conv *c, int64_t channels, int6
                      luc_winograd_way way, bool tiles) {
   if (!luc__gemm_has_fast_pairs(ctx) || luc__depthwise_suits(ctx, c)) return false;
   const int64_t each = channels / c->groups;
-  if (luc__cuts(each, 2) * taps < LUC_LEAST_PAIRS || (c->groups > 1 && each % 2 != 0)) return false;
+  if (luc__cuts(each, 2) * taps < luc__gemm_least_pairs(ctx)) return false;
+  if (c->groups > 1 && each % 2 != 0) return false;
   return luc__is_1x1(c) || luc__volume(c->stride) > 1 || tiles ||
          luc__winograd_part(ctx, c, way) == 0;
 }
@@ -409,7 +410,7 @@ bool luc__conv_is_finite(luc_context *ctx, const luc_conv *c, const void *dweigh
 
 bool luc__conv_pairs_suit_weight(luc_context *ctx, const luc_conv *c) {
   return luc__gemm_has_fast_pairs(ctx) && luc__is_1x1(c) && !luc__depthwise_suits(ctx, c) &&
-         luc__volume(c->out) >= 2 * LUC_LEAST_PAIRS;
+         luc__volume(c->out) >= 2 * luc__gemm_least_pairs(ctx);
 }
 
 luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const void *x,

@@ -32,15 +32,22 @@ typedef struct job {
   size_t size;                   /* of an element; sums and bias of halves are floats */
 } job;
 
+/* As many as tiles want. */
+enum { PAIRS_OF_TILES = 16 };
+
+int64_t luc__gemm_least_pairs(luc_context *ctx) {
+  return luc__is_twofold(ctx) ? PAIRS_OF_TILES : LUC_LEAST_PAIRS;
+}
+
 #if LUC_ISA_TILES
 /* Measured: what is packed and the tiles' configuration should pay. Where k is adjacent in both, a
  * few rows are all that is packed. */
 static bool suits_tiles(const luc_gemm *g) {
-  enum { PAIRS = 16, LEAST = 1 << 13, LEAST_IN_ALL = 1 << 15 };
+  enum { LEAST = 1 << 13, LEAST_IN_ALL = 1 << 15 };
   const int64_t side = g->a_col == 1 && g->b_row == 1 ? 4 : 8;
   const int64_t pairs = g->pairs ? g->k : g->k / 2;
   const double work = (double)g->m * (double)g->n * (double)pairs; /* of expanded tensors, too */
-  if (g->m < side || g->n < side || pairs < PAIRS || work < LEAST) return false;
+  if (g->m < side || g->n < side || pairs < PAIRS_OF_TILES || work < LEAST) return false;
   return work >= LEAST_IN_ALL || (double)g->batch * work >= LEAST_IN_ALL;
 }
 #endif
@@ -353,22 +360,22 @@ static luc_status run_parts(luc_context *ctx, const luc_gemm *g, int64_t part) {
 /* -- A few rows or columns --------------------------------------------------------------------- */
 
 typedef enum way { WAY_ROWS, WAY_DOTS, WAY_ROWS_TURNED, WAY_DOTS_TURNED, WAY_USUAL } way;
+enum { FEW_COLUMNS = 6 };
 
 /* Is it narrow, and do the estimates below hold? */
 static bool is_narrow(const luc_gemm *g) {
-  enum { FEW = 6, SOME = 32, IN_CACHE = 1 << 20, LEAST_WORK = 2048 };
+  enum { SOME = 32, IN_CACHE = 1 << 20, LEAST_WORK = 2048 };
   const int64_t side = luc__min64(g->m, g->n);
   return g->batch == 1 && g->beta == 0 && side > 1 && g->k >= 8 &&
-         (side <= FEW || (side <= SOME && (g->m + g->n) * g->k <= IN_CACHE)) &&
+         (side <= FEW_COLUMNS || (side <= SOME && (g->m + g->n) * g->k <= IN_CACHE)) &&
          g->m * g->n * g->k >= LEAST_WORK;
 }
 
 /* Where vectors are short, rows leave fewer lanes idle, and to sum up a dot's takes longer. */
 static way way_of_short_vectors(const luc_gemm *g, int64_t lanes) {
-  enum { FEW = 6 };
   const bool lie = g->a_col == 1 && (g->b_row == 1 || g->b_col == 1);
   const int64_t least = g->b_row == 1 ? 4 : 16; /* B is turned, too */
-  if (g->n <= FEW && lie && g->k > 32 && g->m >= least * g->n) return WAY_DOTS_TURNED;
+  if (g->n <= FEW_COLUMNS && lie && g->k > 32 && g->m >= least * g->n) return WAY_DOTS_TURNED;
   const bool turned = g->a_row == 1 && g->a_col != 1 && g->b_col != 1;
   if (!turned || g->k < 16 || g->m < 2 * g->n || g->n % lanes == 0) return WAY_USUAL;
   return WAY_ROWS_TURNED;
@@ -383,8 +390,10 @@ static double vectors_of(int64_t n, int64_t lanes) {
 /* The quickest way by estimates, in vectors of multiplications, that were fitted to products in the
  * cache: so much for an element that is packed or turned, and for a dot whose lanes are summed.
  * Dots read one factor for each three rows of the other. */
-static way choose_way(const luc_gemm *g, int64_t lanes) {
-  const double pack = 0.625, sum = 3, begin = 300;
+static way choose_way(luc_context *ctx, const luc_gemm *g) {
+  const int64_t lanes = luc__gemm_kernels(ctx, g)->lanes;
+  const double beside = luc__is_twofold(ctx) ? 2 : 1; /* what is not a product weighs more */
+  const double pack = 0.625 * beside, sum = 3 * beside, begin = 300 * beside;
   if (lanes * (int64_t)luc__dtype_size(g->dtype) < 64) return way_of_short_vectors(g, lanes);
   const double m = (double)g->m, n = (double)g->n, k = (double)g->k, turn_c = pack * m * n + begin;
   const double turn_a = pack * m * k, turn_b = pack * n * k, steps = (double)luc__cuts(g->k, lanes);
@@ -404,29 +413,25 @@ static way choose_way(const luc_gemm *g, int64_t lanes) {
   return best;
 }
 
-static luc_status run_way(luc_context *ctx, const luc_gemm *g, way best);
-
-/* The same with a copy of B whose columns are adjacent along k, for dots. */
-static luc_status with_turned_b(luc_context *ctx, const luc_gemm *g, way best) {
-  const luc_gemm_kernels *kernels = luc__gemm_kernels(ctx, g);
-  const size_t size = luc__dtype_size(g->dtype);
-  const size_t bytes = luc__mul_size((size_t)(g->k * g->n), size);
-  void *turned = luc__alloc(ctx, bytes);
-  if (!turned) return LUC_ERR_MEMORY;
-  kernels->transpose(g->k, g->n, g->b, g->b_row, turned, g->k);
-  luc_gemm t = *g;
-  t.b = turned, t.b_row = 1, t.b_col = g->k;
-  luc_status status = run_way(ctx, &t, best);
-  luc__free(ctx, turned, bytes);
-  return status;
-}
-
-static luc_status run_way(luc_context *ctx, const luc_gemm *g, way best) {
+/* Dots of a B whose rows lie one after another are those of a turned copy. */
+static luc_status run_way(luc_context *ctx, const luc_gemm *whole, way best) {
   const bool dots = best == WAY_DOTS || best == WAY_DOTS_TURNED;
-  if (dots && g->b_row != 1) return with_turned_b(ctx, g, best);
-  if (best <= WAY_DOTS) return run_by(ctx, g, dots ? PATH_DOTS : path_of_rows(g));
-  const luc_gemm t = turn(g);
-  return run_turned(ctx, g, dots ? PATH_DOTS : path_of_rows(&t));
+  const bool turned = best == WAY_ROWS_TURNED || best == WAY_DOTS_TURNED;
+  luc_gemm g = *whole;
+  void *copy = NULL;
+  size_t bytes = 0;
+  if (dots && g.b_row != 1) {
+    bytes = luc__mul_size((size_t)(g.k * g.n), luc__dtype_size(g.dtype));
+    copy = luc__alloc(ctx, bytes);
+    if (!copy) return LUC_ERR_MEMORY;
+    luc__gemm_kernels(ctx, &g)->transpose(g.k, g.n, g.b, g.b_row, copy, g.k);
+    g.b = copy, g.b_row = 1, g.b_col = g.k;
+  }
+  const luc_gemm back = turn(&g);
+  const path by = dots ? PATH_DOTS : path_of_rows(turned ? &back : &g);
+  const luc_status status = turned ? run_turned(ctx, &g, by) : run_by(ctx, &g, by);
+  if (copy) luc__free(ctx, copy, bytes);
+  return status;
 }
 
 /* relu of C, which is of double or float. */
@@ -473,7 +478,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   const int64_t part = part_of(g);
   if (g->relu && g->batch == 1 && (g->m == 1 || part > 0)) return relu_after(ctx, g);
   if (part > 0 && part < g->k) return run_parts(ctx, g, part);
-  const way best = is_narrow(g) ? choose_way(g, luc__gemm_kernels(ctx, g)->lanes) : WAY_USUAL;
+  const way best = is_narrow(g) ? choose_way(ctx, g) : WAY_USUAL;
   if (best != WAY_USUAL) return run_way(ctx, g, best);
   if (is_better_turned(g)) return run_turned(ctx, g, PATH_SERIAL);
   return run_by(ctx, g, choose_path(g));

@@ -38,6 +38,8 @@ typedef struct luc_gemm {
 } luc_gemm;
 
 enum { LUC_LEAST_PAIRS = 2 };
+/* So many at least are worth it: Intel's cores take floats for fewer than tiles want. */
+int64_t luc__gemm_least_pairs(luc_context *ctx);
 /* Is a product of bfloat16 by these sizes and strides made of what lies there, by tiles, rather
  * than of pairs or floats? Sums are rounded once. */
 bool luc__gemm_takes_halves(luc_context *ctx, const luc_gemm *g);

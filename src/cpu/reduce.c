@@ -51,7 +51,7 @@ typedef struct rd_job {
   int64_t longest; /* run folded at once */
   int64_t block;   /* outputs folded together */
   /* parts of the reduced elements: states [parts][outputs] */
-  int64_t part, parts;
+  int64_t part;
   char *part_a, *part_b;
 } rd_job;
 
@@ -340,8 +340,9 @@ static bool are_single_runs(const rd_job *job) {
  * elements. */
 static void run_single_runs(void *arg, int64_t begin, int64_t end) {
   const rd_job *job = arg;
+  const int64_t parts = luc__cuts(job->reduced.numel, job->part);
   for (int64_t i = begin; i < end; i++) {
-    const int64_t output = i / job->parts, p = i % job->parts, from = p * job->part;
+    const int64_t output = i / parts, p = i % parts, from = p * job->part;
     const int64_t at = (p * job->kept.numel + output) * 8;
     const char *in = job->kept.base[0] + output * job->kept.strides[0][0] + from * job->size;
     job->kernel->init(job->part_a + at, job->part_b + at, 1);
@@ -395,7 +396,7 @@ static luc_status reduce_parts(luc_context *ctx, rd_job *job) {
   int64_t outputs = job->kept.numel, total = job->reduced.numel;
   job->part = (GRAIN + outputs - 1) / outputs;
   if (job->way == BY_ROWS && job->part < ROWS) job->part = ROWS;
-  const int64_t parts = job->parts = luc__cuts(total, job->part);
+  const int64_t parts = luc__cuts(total, job->part);
   size_t bytes = luc__mul_size((size_t)(parts * outputs), 16);
   job->part_a = luc__alloc(ctx, bytes);
   if (!job->part_a) return LUC_ERR_MEMORY;

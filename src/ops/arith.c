@@ -169,10 +169,8 @@ static luc_status check_divisor(luc_context *ctx, const luc_value *args) {
 /* A number becomes one of the dtype divided in: sums and products of numbers that wrap are the
  * same, what remains of a division is not. */
 static luc_value wrapped(luc_value v, luc_dtype dtype) {
-  luc_element element;
   if (v.kind != LUC_INT || luc__dtype_has_gradient(dtype)) return v;
-  luc__store_scalar(&element, dtype, luc_as_scalar(&v));
-  return luc_v_int(luc__scalar_int(luc__load_scalar(&element, dtype)));
+  return luc_v_int(luc__scalar_int(luc__scalar_as(luc_as_scalar(&v), dtype)));
 }
 
 static luc_status divide(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {

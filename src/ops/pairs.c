@@ -26,7 +26,7 @@ static bool pays(const luc_tensor *t, int dim, double uses) {
 bool luc__pairs_pay(luc_context *ctx, const luc_tensor *a, int dim_a, double uses_a,
                     const luc_tensor *b, int dim_b, double uses_b) {
   enum { FEW_USES = 16, FEW_OF_COPY = 4 }; /* where memory takes the time */
-  if (a->dtype != LUC_BFLOAT16 || a->sizes[dim_a] < 2 * LUC_LEAST_PAIRS) return false;
+  if (a->dtype != LUC_BFLOAT16 || a->sizes[dim_a] < 2 * luc__gemm_least_pairs(ctx)) return false;
   if (!pays(a, dim_a, uses_a) || !pays(b, dim_b, uses_b)) return false;
   if (luc__gemm_has_fast_pairs(ctx)) return true;
   const bool lie = lies_in_pairs(a, dim_a) && lies_in_pairs(b, dim_b);

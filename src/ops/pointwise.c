@@ -435,9 +435,7 @@ luc_status luc__grad_relu_backward(luc_context *ctx, luc_backward *b) {
 }
 
 static double rounded(double v, luc_dtype dtype) {
-  luc_element element;
-  luc__store_scalar(&element, dtype, (luc_scalar){LUC_SCALAR_FLOAT, {.f = v}});
-  return luc__scalar_double(luc__load_scalar(&element, dtype));
+  return luc__scalar_double(luc__scalar_as((luc_scalar){LUC_SCALAR_FLOAT, {.f = v}}, dtype));
 }
 
 /* 1 / (x (1 - x)); with eps, flat outside [eps, 1 - eps]. One below 0 is none. */

@@ -136,10 +136,8 @@ static luc_ew_input input_of(luc_ew op, int i, const luc_value *operand, luc_dty
   bool converts = half ? !is_exact(op, i, t) : t && luc__dtype_is_int(dtype);
   if (!converts || (t && (t->ndim != 0 || t->dtype == dtype)))
     return (luc_ew_input){t, luc_as_scalar(operand)};
-  int64_t converted;
-  luc__store_scalar(&converted, dtype,
-                    t ? luc__load_scalar(t->data, t->dtype) : luc_as_scalar(operand));
-  return (luc_ew_input){NULL, luc__load_scalar(&converted, dtype)};
+  const luc_scalar s = t ? luc__load_scalar(t->data, t->dtype) : luc_as_scalar(operand);
+  return (luc_ew_input){NULL, luc__scalar_as(s, dtype)};
 }
 
 static void end(luc_context *ctx, job *j, int n) {

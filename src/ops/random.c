@@ -110,9 +110,7 @@ LUC_RUN_BY(randn_like, unit_like, LUC_NORMAL)
 
 /* x as a floating point dtype rounds it; x itself where that is no int64. */
 static int64_t rounded(int64_t x, luc_dtype dtype) {
-  luc_element cell;
-  luc__store_scalar(&cell, dtype, (luc_scalar){LUC_SCALAR_INT, {.i = x}});
-  const double near = luc__load_scalar(&cell, dtype).as.f;
+  const double near = luc__scalar_as((luc_scalar){LUC_SCALAR_INT, {.i = x}}, dtype).as.f;
   return fabs(near) < 0x1p63 ? (int64_t)near : x;
 }
 

@@ -227,6 +227,12 @@ void luc__store_scalar(void *p, luc_dtype dtype, luc_scalar s) {
   }
 }
 
+luc_scalar luc__scalar_as(luc_scalar s, luc_dtype dtype) {
+  luc_element element;
+  luc__store_scalar(&element, dtype, s);
+  return luc__load_scalar(&element, dtype);
+}
+
 void luc__load_complex(const void *p, luc_dtype dtype, double parts[2]) {
   luc_dtype real = luc__dtype_to_real(dtype);
   parts[0] = luc__scalar_double(luc__load_scalar(p, real));

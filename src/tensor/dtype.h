@@ -40,6 +40,8 @@ int64_t luc__scalar_int(luc_scalar s);
 /* One element at `p`, any dtype; of a complex one its real part. */
 luc_scalar luc__load_scalar(const void *p, luc_dtype dtype);
 void luc__store_scalar(void *p, luc_dtype dtype, luc_scalar s);
+/* What of s is left in an element of that dtype. */
+luc_scalar luc__scalar_as(luc_scalar s, luc_dtype dtype);
 /* The same as real and imaginary part, of any dtype; only a complex one stores the second. */
 void luc__load_complex(const void *p, luc_dtype dtype, double parts[2]);
 void luc__store_complex(void *p, luc_dtype dtype, const double parts[2]);
