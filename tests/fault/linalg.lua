@@ -24,6 +24,9 @@ local function scenario()
     a:detach())), b)
   lucerna.orgqr(lucerna.geqrf(a:detach()))
   linalg.pinv(a:detach()[{{}, {1, 2}}])
+  -- few columns: B is turned for dots, and what is turned is turned back
+  local x, w = lucerna.ones(64, 60), lucerna.ones(60, 4)
+  assert(x:mm(w)[64][4]:item() == 60 and w:t():mm(x:t())[4][64]:item() == 60)
   assert(linalg.matrix_rank(a):item() == 3)
 end
 
