@@ -252,6 +252,15 @@ static bool is_narrow(const luc_tensor *a, const luc_tensor *b) {
   return matrix->sizes[matrix->strides[1] == 1] >= LEAST_HALVES;
 }
 
+/* A product of this plan where a factor has no elements: none, or sums of nothing. */
+static luc_status multiply_nothing(luc_context *ctx, const product *p, luc_dtype dtype,
+                                   luc_value *out) {
+  luc_tensor *c;
+  LUC_TRY(luc__scratch(ctx, dtype, p->ndim, p->sizes, &c));
+  if (c->numel > 0) memset(c->data, 0, (size_t)c->numel * luc__dtype_size(dtype));
+  return luc__result(ctx, out, dtype, c);
+}
+
 /* out = beta * add + alpha * a b; add NULL for the product alone. */
 static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor *add,
                            double beta, double alpha, luc_value *out) {
@@ -259,6 +268,11 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
   luc_tensor *x = NULL, *y = NULL, *c;
   product p;
   LUC_TRY(product_dtype(ctx, a, b, &compute));
+  if (a->numel == 0 || b->numel == 0) {
+    LUC_TRY(plan_product(ctx, a, b, &p));
+    if (!add || beta == 0 || luc__product_of(p.ndim, p.sizes) == 0)
+      return multiply_nothing(ctx, &p, (luc_dtype)a->dtype, out);
+  }
   dtype = compute;
   if (is_narrow(a, b)) {
     dtype = (luc_dtype)a->dtype;
@@ -500,14 +514,15 @@ static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value
   const bool halves = linear_takes_halves(ctx, input, weight);
   const luc_dtype made = halves ? LUC_BFLOAT16 : compute;
   LUC_TRY(luc__scratch(ctx, made, ndim, sizes, &y));
+  if (y->numel == 0) return luc__result(ctx, out, input->dtype, y);
   if (bias && bias->numel != features)
     LUC_TRY(luc__held(ctx, luc__expand(ctx, bias, 1, &features, &bias), &bias));
   LUC_TRY(luc__as_dense(ctx, bias, compute, &b));
   const int last = input->ndim - 1, last_w = weight->ndim - 1;
   luc_gemm g = {.dtype = made, .batch = 1, .n = features, .c_row = features, .alpha = 1};
   g.relu = relu;
-  g.m = features > 0 ? y->numel / features : 0;
-  g.pairs = !halves && y->numel > 0 && luc__is_contiguous(input) &&
+  g.m = y->numel / features;
+  g.pairs = !halves && luc__is_contiguous(input) &&
             luc__pairs_pay(ctx, input, last, (double)features, weight, last_w, (double)g.m);
   if (g.pairs) {
     LUC_TRY(luc__held(ctx, luc__pairs_of(ctx, input, last, &x), &x));
