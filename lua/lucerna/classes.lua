@@ -7,6 +7,7 @@ local classes = {}
 
 local fail = core._fail
 local RING = 2000 -- Lua itself follows as many __index
+local PARENTS = setmetatable({}, {__mode = "k"}) -- of classes that were made here
 
 --- A class of that name. It inherits metamethods too; __define(key, value), where a class has it,
 -- sees what its subclasses define and returns what is stored.
@@ -17,6 +18,7 @@ function classes.new(name, parent)
   end
   made.__index = made
   made.__init = nil -- found through the parent
+  PARENTS[made] = parent
   local define = made.__define
   return setmetatable(made, {
     __index = parent,
@@ -50,8 +52,8 @@ function classes.is_a(value, class)
   local own = type(value) == "table" and getmetatable(value)
   for _ = 1, RING do
     if own == class then return true end
-    if type(own) ~= "table" then return false end
-    own = classes.parent(own)
+    if not own then return false end
+    own = PARENTS[own] or type(own) == "table" and classes.parent(own)
   end
   return false
 end
