@@ -141,33 +141,35 @@ static int optimizer_fields(lua_State *L) {
     lua_createtable(L, 0, (int)luaL_checkinteger(L, 3));
     lua_replace(L, 3);
   }
-  for (lua_pushnil(L); lua_next(L, 1); lua_settop(L, 5)) {
-    lua_pushvalue(L, 5);
+  for (lua_pushnil(L); lua_next(L, 1);) {
     if (!all) {
-      bool taken = lua_rawget(L, 4) == LUA_TNIL;
-      lua_settop(L, 6);
-      if (!taken) continue;
       lua_pushvalue(L, 5);
+      bool taken = lua_rawget(L, 4) == LUA_TNIL;
+      lua_settop(L, taken ? 6 : 5);
+      if (!taken) continue;
     }
-    lua_pushvalue(L, 6);
     own_value(L);
+    lua_pushvalue(L, 5);
+    lua_insert(L, 6);
     lua_rawset(L, 3);
   }
   lua_settop(L, 3);
   return 1;
 }
 
-/* optimizer_params(t) -> the array t as a new one, if it has nothing but tensors; else nil */
+/* optimizer_params(t) -> the plain array t as a new one, if it has nothing but tensors; else nil */
 static int optimizer_params(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  int n = (int)lua_rawlen(L, 1);
   lua_settop(L, 1);
+  if (!lua_istable(L, 1) || lua_getmetatable(L, 1)) return 0;
+  int n = (int)lua_rawlen(L, 1);
   lua_createtable(L, n, 0);
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, 1, i);
     if (!luc_l_tobox(L, -1)) return 0;
     lua_rawseti(L, 2, i);
   }
+  n > 0 ? lua_pushinteger(L, n) : lua_pushnil(L);
+  if (lua_next(L, 1)) return 0; /* what is no array */
   return 1;
 }
 

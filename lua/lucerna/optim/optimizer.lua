@@ -158,14 +158,14 @@ end
 -- An array of tensors, and their names where they have some, from an iterator or an array table;
 -- what has a name comes as name, tensor or in a table as {name, tensor}.
 local function collect(who, params)
+  local plain = core._optimizer_params(params)
+  if plain then return plain end
   local is_array = type(params) == "table" and getmetatable(params) == nil
   local key = is_array and check.stray(params)
   if key then
     fail("%s: params must hold tensors (got a key '%s'; options go in a table of their own)", who,
       key)
   end
-  local plain = is_array and core._optimizer_params(params)
-  if plain then return plain end
   local list, names, n = {}, {}, 0
   local function add(name, p)
     n = n + 1
@@ -275,7 +275,8 @@ end
 -- params may be one tensor.
 function Optimizer:add_param_group(group)
   check_self(self, "Optimizer", "add_param_group", "param_groups")
-  self:_take_params()
+  local first = self.param_groups[1]
+  if first then self:_take_params() end
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
   end
@@ -289,7 +290,6 @@ function Optimizer:add_param_group(group)
   end
   local params = lucerna.is_tensor(group.params) and {group.params} or group.params
   added.params, added.param_names = collect(self.__name, params)
-  local first = self.param_groups[1]
   if first and (first.param_names == nil) ~= (added.param_names == nil) then
     fail("%s: all optimizer param groups should be with/without names. Some param names are "
       .. "missing", self.__name)
