@@ -144,8 +144,9 @@ end
 -- Saved tensors that saved_tensors_hooks keep: functions that give each back, and which of the
 -- inputs it is.
 local function pack_saved(saved, inputs)
-  local pack, unpack, input = core.autograd._saved_hook(), {}, {}
+  local pack = core.autograd._saved_hook()
   if not pack then return nil end
+  local unpack, input = {}, {}
   for i = 1, saved.n do
     if is_tensor(saved[i]) then
       for k = 1, #inputs do
@@ -331,7 +332,7 @@ end
 -- from before. Returns those by their places.
 local function copy_dirty(ctx, inputs, outputs)
   local dirty, written, saved = ctx[DIRTY], {}, ctx[SAVED]
-  for o = 1, dirty and outputs.n or 0 do
+  for o = 1, outputs.n do
     local input = outputs[o]
     if is_tensor(input) and dirty[input] then
       written[o], outputs[o] = input, input:detach():clone()
@@ -341,7 +342,7 @@ local function copy_dirty(ctx, inputs, outputs)
       dirty[input] = nil
     end
   end
-  for i = 1, dirty and inputs.n or 0 do
+  for i = 1, inputs.n do
     if is_tensor(inputs[i]) and dirty[inputs[i]] then
       core._fail("%s: input %d was marked as dirty and is not returned: what is modified in place "
         .. "must be an output", ctx[CLASS].name, i)
@@ -410,7 +411,7 @@ local function tensors_of(list, marked)
 end
 
 local function record(class, ctx, inputs, outputs)
-  local written = copy_dirty(ctx, inputs, outputs)
+  local written = ctx[DIRTY] and copy_dirty(ctx, inputs, outputs)
   separate(inputs, outputs)
   local tensors, positions = tensors_of(inputs)
   local results, places = tensors_of(outputs, ctx[MARKED])
@@ -429,6 +430,7 @@ local function record(class, ctx, inputs, outputs)
     end
   end
   core.autograd._record(backward, tensors, results, class.name .. "Backward")
+  if not written then return end
   for o, input in pairs(written) do outputs[o] = input:copy_(outputs[o]) end
 end
 
@@ -443,8 +445,8 @@ end
 local function apply(class, ...)
   local inputs = table.pack(...)
   local needs, any = needs_grad(inputs)
-  local ctx = setmetatable({ needs_input_grad = needs, [CLASS] = class, -- and room for
-    [SAVED] = nil, [POSITIONS] = nil, [VERSIONS] = nil, [OUTPUTS] = nil }, Context)
+  local ctx = setmetatable({ needs_input_grad = needs, [CLASS] = class, [SAVED] = false,
+    [VERSIONS] = false, [POSITIONS] = nil, [OUTPUTS] = nil }, Context) -- with room for more
   local forward = class.setup_context and in_two_steps or class.forward
   local outputs = table.pack(scoped(modes.unrecorded, forward, ctx, ...))
   if any and core.is_grad_enabled() and not core.is_inference_mode_enabled() then
