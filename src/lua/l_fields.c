@@ -179,9 +179,11 @@ static void set_requires_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int 
 }
 
 static void set_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
-  bool none = lua_isnil(L, value) || luc_l_isnone(L, st, value);
-  luc_tensor *grad = none ? NULL : luc_l_checktensor(L, value, "grad", "value");
-  if (grad) luc_l_setpeer(L, st, value);
+  luc_tensor *grad = luc_l_totensor(L, value);
+  if (grad)
+    luc_l_setpeer(L, st, value);
+  else if (!lua_isnil(L, value) && !luc_l_isnone(L, st, value))
+    luc_l_checktensor(L, value, "grad", "value"); /* raises */
   luc_l_check(L, st, luc_tensor_set_grad(st->ctx, t, grad));
 }
 
