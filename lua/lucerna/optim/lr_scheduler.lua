@@ -419,9 +419,11 @@ function Plateau:_reduce_lr()
   scheduler.write(self, rates)
 end
 
+local STEP = {"metrics", "epoch", options = 2}
+
 --- Looks at a metric: a number or a tensor of one element.
 function Plateau:step(...)
-  local metrics, epoch = arguments("step", {"metrics", "epoch", options = 2}, ...)
+  local metrics, epoch = arguments("step", STEP, ...)
   local value = metrics
   if type(value) ~= "number" then
     value = lucerna.is_tensor(metrics) and metrics:item() or metrics
