@@ -10,19 +10,18 @@ local tools = require "lucerna.distributions.tools"
 local fail, join = tools.fail, tools.join
 local base = {}
 
--- name's value from a class: a field of it or a parent, else what a getter computes.
-local function read(class, object, name)
-  local value = class[name]
-  if value ~= nil then return value end
-  local getter = class.getters[name]
-  return getter and getter(object)
-end
-
--- A class with getters, of distributions or of anything else.
+-- A class with getters, of distributions or of anything else. A name's value is a field of it or a
+-- parent, else what a getter computes.
 function base.kind(name, parent)
   local class = classes.new(name, parent)
-  class.getters = setmetatable({}, {__index = parent and parent.getters})
-  class.__index = function(object, key) return read(class, object, key) end
+  local getters = setmetatable({}, {__index = parent and parent.getters})
+  class.getters = getters
+  class.__index = function(object, key)
+    local value = class[key]
+    if value ~= nil then return value end
+    local getter = getters[key]
+    return getter and getter(object)
+  end
   return class
 end
 
