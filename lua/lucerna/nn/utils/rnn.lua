@@ -234,10 +234,11 @@ local SIDES = { left = true, right = true }
 local function check_sequences(who, list)
   if #list == 0 then check.fail("%s: received an empty list of sequences", who) end
   local longest, shortest = 0, math.huge
-  for _, seq in ipairs(list) do
+  for k, seq in ipairs(list) do
     if seq:dim() == 0 then check.fail("%s: a sequence has no dimensions", who) end
-    longest, shortest = math.max(longest, seq:size(1)), math.min(shortest, seq:size(1))
-    if not check.same_size(seq, list[1], 2) then
+    local n = seq:size(1)
+    longest, shortest = math.max(longest, n), math.min(shortest, n)
+    if k > 1 and not check.same_size(seq, list[1], 2) then
       check.fail("%s: sequences must have the same sizes after the first dimension (got %s and %s)",
         who, shape_text(list[1].shape), shape_text(seq.shape))
     end
@@ -273,11 +274,12 @@ local function pad(who, sequences, batch_first, value, side)
   return batch_first and padded or padded:transpose(1, 2):contiguous()
 end
 
+local PAD = { "sequences", "batch_first", "padding_value", "padding_side", options = 2 }
+
 --- pad_sequence(sequences, batch_first = false, padding_value = 0, padding_side = "right"): tensors
 -- [L_i, *] in one tensor [T, B, *] (batch_first: [B, T, *]).
 function rnn.pad_sequence(...)
-  return pad("pad_sequence", arguments("pad_sequence",
-    { "sequences", "batch_first", "padding_value", "padding_side", options = 2 }, ...))
+  return pad("pad_sequence", arguments("pad_sequence", PAD, ...))
 end
 
 local function unpad(who, padded, lengths, batch_first)
