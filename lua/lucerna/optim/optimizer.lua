@@ -432,7 +432,7 @@ function Optimizer:state_dict()
   check_self(self, "Optimizer", "state_dict", "param_groups")
   run_hooks(self._hooks.state_dict_pre, self)
   self:_take_params()
-  local dict, id = {state = self:_get_states(), param_groups = {}}, 0
+  local dict, id = {state = self:_get_states(), param_groups = {nil}}, 0
   for g, group in ipairs(self.param_groups) do
     local saved = fields(group, saved_value, ROOM, PARAMS)
     local names = self._options or NOTHING
@@ -588,8 +588,9 @@ function Optimizer:__tostring()
   local lines = {self.__name .. " ("}
   for g, group in ipairs(self.param_groups) do
     lines[#lines + 1] = (g > 1 and "\n" or "") .. "Parameter Group " .. g - 1
-    for _, name in ipairs(option_names(self._options or NOTHING, group)) do
-      lines[#lines + 1] = "    " .. name .. ": " .. python(saved_value(group[name]))
+    local names = option_names(self._options or NOTHING, group)
+    for k = 1, #names do
+      lines[#lines + 1] = "    " .. names[k] .. ": " .. python(saved_value(group[names[k]]))
     end
   end
   lines[#lines + 1] = ")"
