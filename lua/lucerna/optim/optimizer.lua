@@ -15,6 +15,7 @@ local module = {}
 
 local fields, ROOM = core._optimizer_fields, 14 -- fields that most groups have, at most
 local NOTHING, PARAMS, none = {}, {params = true}, core.none
+local type, getmetatable, is_tensor = type, getmetatable, lucerna.is_tensor
 
 local fail = core._fail
 
@@ -109,7 +110,7 @@ end
 -- A parameter's state begins as an empty table.
 local NEW_STATE = {__index = function(state, p)
   local made = {}
-  if lucerna.is_tensor(p) then state[p] = made end
+  if is_tensor(p) then state[p] = made end
   return made
 end}
 
@@ -131,7 +132,7 @@ function Optimizer.__define(key, value) return key == "step" and with_hooks(valu
 -- A function or an object with a __call that is no tensor or module.
 local function is_iterable(value)
   if type(value) == "function" then return true end
-  return not (lucerna.is_tensor(value) or core.nn.is_module(value)) and is_callable(value)
+  return not (is_tensor(value) or core.nn.is_module(value)) and is_callable(value)
 end
 
 local function refuse_params(who, given)
@@ -142,7 +143,7 @@ local HINTS = { table = "; a group has a field 'params'",
   ["function"] = "; an iterator goes in a group, {params = ...}" }
 
 local function check_named(who, list, names)
-  local is_tensor, named = lucerna.is_tensor, next(names)
+  local named = next(names)
   for k, p in ipairs(list) do
     if not is_tensor(p) then
       local kind = type(p)
@@ -198,7 +199,7 @@ end
 
 -- A number; of a tensor, its one element. lr may be one: schedulers then write into it.
 function Optimizer._number(value)
-  if type(value) == "number" or not lucerna.is_tensor(value) then return value end
+  if type(value) == "number" or not is_tensor(value) then return value end
   if value:numel() ~= 1 then
     fail("Tensor lr must be 1-element (got %s)", shape_text(value:size()))
   end
@@ -208,7 +209,6 @@ end
 --- Options must be numbers, {name} each; within limits, {name, low, high, message}; or
 -- {name, "boolean"}.
 function Optimizer._check_limits(who, limits, group)
-  local type = type
   for k = 1, #limits do
     local limit = limits[k]
     local name, low = limit[1], limit[2]
@@ -238,7 +238,7 @@ function Optimizer:__init(params, defaults, names)
   self._hooks = NO_HOOKS
   self.state = self.state or setmetatable({}, NEW_STATE)
   if params == nil then fail("%s: missing argument 'params'", self.__name) end
-  if lucerna.is_tensor(params) then refuse_params(self.__name, "Tensor") end
+  if is_tensor(params) then refuse_params(self.__name, "Tensor") end
   if type(params) == "table" and is_group(params[1]) then
     for _, group in ipairs(params) do self:add_param_group(group) end
   else
@@ -264,7 +264,7 @@ end
 local function own(value)
   local kind = type(value)
   if kind == "number" or kind == "boolean" then return value end
-  if lucerna.is_tensor(value) then return value:detach():clone() end
+  if is_tensor(value) then return value:detach():clone() end
   if kind ~= "table" or getmetatable(value) ~= nil then return value end
   local copy = {}
   for key, item in pairs(value) do copy[key] = item end
@@ -288,7 +288,7 @@ function Optimizer:add_param_group(group)
     if value == core.none then value = nil end
     if name ~= "params" then added[name] = own(value) end
   end
-  local params = lucerna.is_tensor(group.params) and {group.params} or group.params
+  local params = is_tensor(group.params) and {group.params} or group.params
   added.params, added.param_names = collect(self.__name, params)
   if first and (first.param_names == nil) ~= (added.param_names == nil) then
     fail("%s: all optimizer param groups should be with/without names. Some param names are "
@@ -367,7 +367,7 @@ end
 
 -- Of a rate that is a tensor: its number.
 local function saved_value(value)
-  if lucerna.is_tensor(value) and value:numel() == 1 then return value:item() end
+  if is_tensor(value) and value:numel() == 1 then return value:item() end
   return value
 end
 
@@ -384,7 +384,7 @@ function Optimizer:_shapes() return {} end -- luacheck: no self
 -- A copy of what a parameter's saved state has under a name: floating point tensors in its dtype,
 -- but for the step.
 local function cast(param, name, value)
-  if lucerna.is_tensor(value) then
+  if is_tensor(value) then
     local floating = value.dtype.is_floating_point and name ~= "step"
     return value:detach():to(floating and param.dtype or value.dtype):clone()
   elseif type(value) ~= "table" then
@@ -399,7 +399,7 @@ end
 function Optimizer:_copy_state(g, k, saved)
   local param = self.param_groups[g].params[k]
   for name, shape in pairs(self:_shapes(param)) do
-    local have = lucerna.is_tensor(saved[name]) and shape_text(saved[name]:size())
+    local have = is_tensor(saved[name]) and shape_text(saved[name]:size())
     if have and have ~= shape_text(shape) then
       fail("%s: state '%s' of parameter %d has shape %s, expected %s", self.__name, name, k, have,
         shape_text(shape))
