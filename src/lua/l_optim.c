@@ -168,7 +168,10 @@ static int optimizer_params(lua_State *L) {
     if (!luc_l_tobox(L, -1)) return 0;
     lua_rawseti(L, 2, i);
   }
-  n > 0 ? lua_pushinteger(L, n) : lua_pushnil(L);
+  if (n > 0)
+    lua_pushinteger(L, n);
+  else
+    lua_pushnil(L);
   if (lua_next(L, 1)) return 0; /* what is no array */
   return 1;
 }

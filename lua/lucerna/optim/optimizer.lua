@@ -432,7 +432,7 @@ function Optimizer:state_dict()
   check_self(self, "Optimizer", "state_dict", "param_groups")
   run_hooks(self._hooks.state_dict_pre, self)
   self:_take_params()
-  local dict, id = {state = self:_get_states(), param_groups = {nil}}, 0
+  local dict, id = {state = self:_get_states(), param_groups = {}}, 0
   for g, group in ipairs(self.param_groups) do
     local saved = fields(group, saved_value, ROOM, PARAMS)
     local names = self._options or NOTHING

@@ -54,7 +54,7 @@ end
 
 function LRScheduler:__init(optimizer, last_epoch)
   scheduler.check_optimizer(self.__name, optimizer)
-  self.optimizer, self.base_lrs = optimizer, {nil}
+  self.optimizer, self.base_lrs = optimizer, {}
   self.last_epoch = last_epoch or -1
   scheduler.check_number(self.__name, "last_epoch", self.last_epoch)
   for k, group in ipairs(optimizer.param_groups) do
@@ -272,7 +272,7 @@ function scheduler.per_group(who, name, optimizer, value)
     return {table.unpack(value)}
   end
   scheduler.check_number(who, name, value)
-  local list = {nil}
+  local list = {}
   for k = 1, n do list[k] = value end
   return list
 end
