@@ -265,6 +265,8 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     all_direct &= job->operands[i].direct || is_once(job, i);
     nothing_moves &= job->operands[i].direct;
   }
+  const char *held[1 + LUC_EW_MAX_INPUTS] = {NULL}; /* what was gathered, and how much of it */
+  int64_t count[1 + LUC_EW_MAX_INPUTS] = {0};
   luc_cursor c;
   luc__nest_seek(&job->nest, begin, &c);
   while (begin < end) {
@@ -284,10 +286,13 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     for (int i = 1; i <= job->kernel->inputs; i++) {
       const operand *o = &job->operands[i];
       in[i - 1] = o->is_number ? (const void *)&o->number : o->direct ? c.ptr[i] : scratch.data[i];
+      const int64_t m = is_once(job, i) ? 1 : n;
+      const bool again = !job->joined && held[i] == c.ptr[i] && count[i] == m;
       if (o->like != i)
         in[i - 1] = in[o->like - 1];
-      else if (!o->direct)
-        gather(job, i, &c, is_once(job, i) ? 1 : n, scratch.data[i], spare);
+      else if (!o->direct && !again)
+        gather(job, i, &c, m, scratch.data[i], spare);
+      held[i] = c.ptr[i], count[i] = m;
     }
     bool direct = job->operands[0].direct;
     if (job->fills)
