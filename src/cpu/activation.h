@@ -18,8 +18,8 @@ typedef struct luc_activation_kernels {
   luc_ew_kernel prelu;                         /* x, slope */
   luc_ew_kernel prelu_input;                   /* gradient, x, slope: the input's gradient */
   luc_ew_kernel prelu_weight;                  /* gradient, x: the slope's */
-  luc_ew_kernel glu;                           /* x, gate; of a gradient, gate: that by x */
-  luc_ew_kernel glu_gate;                      /* gradient, x, gate: the gate's */
+  luc_ew_kernel glu;                           /* x, gate */
+  luc_ew_kernel glu_gate;                      /* gradient, x, the gate's sigmoid: the gate's */
 } luc_activation_kernels;
 
 extern const luc_activation_kernels luc__activation_base, luc__activation_avx2,

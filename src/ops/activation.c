@@ -450,17 +450,21 @@ luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
   return LUC_OK;
 }
 
-/* glu_backward(grad, input, dim): each half of the result from all of grad. */
+/* glu_backward(grad, input, dim): each half of the result from all of grad, and the gates' sigmoid,
+ * which lies where the second half will. */
 luc_status luc__run_glu_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[1].as.tensor, *halves[4], *dx;
-  const luc_activation_kernels *k = luc__kernels(ctx)->activation;
-  luc_dtype dtype = x->dtype;
+  luc_tensor *x = args[1].as.tensor, *halves[4], *dx, *s;
+  const luc_dtype dtype = x->dtype, compute = luc__compute_dtype(dtype);
   int dim = (int)args[2].as.i;
   LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &dx));
   for (int i = 0; i < 4; i++) LUC_TRY(half_of(ctx, i < 2 ? x : dx, dim, i % 2, &halves[i]));
+  s = halves[3];
+  if ((luc_dtype)s->dtype != compute) LUC_TRY(luc__scratch_like(ctx, s, compute, &s));
   luc_ew_input g = {.t = args[0].as.tensor}, a = {.t = halves[0]}, gate = {.t = halves[1]};
-  luc__elementwise_run(ctx, &k->glu, dtype, halves[2], (luc_ew_input[]){g, gate}, NULL);
-  luc__elementwise_run(ctx, &k->glu_gate, dtype, halves[3], (luc_ew_input[]){g, a, gate}, NULL);
+  luc__elementwise(ctx, LUC_EW_sigmoid, compute, s, &gate);
+  luc__elementwise(ctx, LUC_EW_mul, compute, halves[2], (luc_ew_input[]){g, {.t = s}});
+  luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->glu_gate, compute, halves[3],
+                       (luc_ew_input[]){g, a, {.t = s}}, NULL);
   return LUC_OK;
 }
 
