@@ -62,20 +62,6 @@ LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
   return luc__widened(luc__half(x, half));
 }
 
-/* What memory widens to on its way. */
-LUC_INLINE luc_vf64 widened_at_f32(const float *p) {
-#if defined(__AVX512F__)
-  return (luc_vf64)_mm512_cvtps_pd(_mm256_loadu_ps(p));
-#elif defined(__AVX2__)
-  return (luc_vf64)_mm256_cvtps_pd(_mm_loadu_ps(p));
-#elif defined(__SSE2__)
-  return (luc_vf64)_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p)));
-#else
-  luc_half_f32 x;
-  memcpy(&x, p, sizeof x);
-  return luc__widened(x);
-#endif
-}
 /* Ones to multiply by what was widened and is added, where the machine does both at once: those of
  * its pipes that only add convert. */
 LUC_INLINE luc_vf64 ones_f32(void) {
@@ -91,6 +77,24 @@ LUC_INLINE luc_vf64 added_f32(luc_vf64 sum, luc_vf64 x, luc_vf64 ones) {
   return sum + x;
 #endif
 }
+
+/* The same of doubles that memory widens to on its way: with AVX-512 half a vector of them, as the
+ * machine takes longer for a whole one than for both halves. */
+#if LUC_VECTOR_BYTES == 16
+typedef luc_vf64 lying_f32;
+LUC_INLINE luc_vf64 add_lying_f32(luc_vf64 sum, const float *p, luc_vf64 ones) {
+  luc_half_f32 x;
+  memcpy(&x, p, sizeof x);
+  return added_f32(sum, luc__widened(x), ones);
+}
+#else
+typedef double lying_f32 __attribute__((vector_size(32)));
+LUC_INLINE lying_f32 add_lying_f32(lying_f32 sum, const float *p, luc_vf64 ones) {
+  lying_f32 near;
+  memcpy(&near, &ones, sizeof near);
+  return (lying_f32)_mm256_cvtps_pd(_mm_loadu_ps(p)) * near + sum;
+}
+#endif
 
 #include "cpu/reduce_real.inc"
 
@@ -210,15 +214,16 @@ LUC_INLINE luc_vf64 widened_f64(luc_vf64 x, int half) {
   return x;
 }
 
-LUC_INLINE luc_vf64 widened_at_f64(const double *p) {
-  return vload(p);
-}
+typedef luc_vf64 lying_f64;
 LUC_INLINE luc_vf64 ones_f64(void) {
   return (luc_vf64){0};
 }
 LUC_INLINE luc_vf64 added_f64(luc_vf64 sum, luc_vf64 x, luc_vf64 ones) {
   (void)ones;
   return sum + x;
+}
+LUC_INLINE lying_f64 add_lying_f64(lying_f64 sum, const double *p, luc_vf64 ones) {
+  return added_f64(sum, vload(p), ones);
 }
 
 #include "cpu/reduce_real.inc"
