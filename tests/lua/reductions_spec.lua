@@ -382,11 +382,7 @@ local function product_of_rows(x)
   local most = x.dtype == lucerna.float32 and x:size(2) > 1 and 4 or 1
   for r = 1, rows, most do
     local part = x[r]
-    if r + 3 <= rows and most == 4 then
-      part = (part * x[r + 1]) * (x[r + 2] * x[r + 3])
-    else
-      for k = r + 1, math.min(r + most - 1, rows) do part = part * x[k] end
-    end
+    for k = r + 1, math.min(r + most - 1, rows) do part = part * x[k] end
     product = product * part:double()
   end
   return product:to(x.dtype)
@@ -414,6 +410,14 @@ describe("a product", function()
     x[{{9, 16}}] = 1e-9
     parity.close(x:prod(1), lucerna.ones(37), {rtol = 1e-6})
     parity.close(x:t():contiguous():prod(2), lucerna.ones(37), {rtol = 1e-6})
+  end)
+
+  it("of four rows of floats takes them in order: what is infinite meets no 0", function()
+    for _, width in ipairs {4, 7, 16, 40, 1000} do
+      local x = lucerna.tensor({1e30, 1e30, 1e-30, 1e-30}):view(4, 1):expand(4, width):contiguous()
+      assert.is_true(x:prod(1):eq(math.huge):all():item())
+      assert.is_true(x:flip({1}):prod(1):eq(0):all():item())
+    end
   end)
 
   it("of a few long rows is that of their elements", function()
