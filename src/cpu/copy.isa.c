@@ -443,10 +443,17 @@ static void repeat_bytes(char *restrict out, const char *restrict one, int64_t s
   memcpy(out + i, &x, (size_t)(n - i));
 }
 
-/* Blocks of `size` bytes, which the compiler knows. */
+/* A block of `size` bytes, which the compiler knows: of memcpy it makes registers of 16 bytes
+ * without AVX-512, and of 256 bytes a loop of the machine's that takes four times as long. */
+LUC_INLINE void block(char *restrict out, const char *restrict in, size_t size) {
+  size_t k = 0;
+#pragma GCC unroll 8
+  for (; k + VECTOR <= size; k += VECTOR) *(bytes *)(out + k) = *(const bytes *)(in + k);
+  memcpy(out + k, in + k, size - k);
+}
 LUC_INLINE void blocks(char *restrict out, int64_t out_step, const char *restrict in,
                        int64_t in_step, size_t size, int64_t n) {
-  for (int64_t i = 0; i < n; i++) memcpy(out + i * out_step, in + i * in_step, size);
+  for (int64_t i = 0; i < n; i++) block(out + i * out_step, in + i * in_step, size);
 }
 
 /* The same of `size` bytes, less than LUC_LONG_RUN, by two words, which meet. */
@@ -454,8 +461,8 @@ LUC_INLINE void two_words(char *restrict out, int64_t out_step, const char *rest
                           int64_t in_step, size_t first, size_t last, int64_t size, int64_t n) {
   const int64_t second = size - (int64_t)last;
   for (int64_t i = 0; i < n; i++, out += out_step, in += in_step) {
-    memcpy(out, in, first);
-    memcpy(out + second, in + second, last);
+    block(out, in, first);
+    block(out + second, in + second, last);
   }
 }
 static void short_blocks(char *restrict out, int64_t out_step, const char *restrict in,
