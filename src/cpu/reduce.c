@@ -299,13 +299,16 @@ static luc_ew_fn join_of_two(const rd_job *job, luc_dtype dtype, int64_t *most) 
   }
 }
 
-/* Are these such, in the inputs' dtype, that lie as each of a few long rows does? */
+/* Are these such, in the inputs' dtype, that lie as each of a few long rows does? A single one is
+ * joined with itself where that changes nothing. */
 static bool has_few_rows(const rd_job *job, luc_dtype dtype) {
   enum { LONGER = 16 };
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
+  const luc_rd op = job->what->op;
+  const int64_t least = op == LUC_RD_prod || op == LUC_RD_sum ? 2 : 1;
   int64_t most;
   return job->what->a && job->what->a->dtype == dtype && job->times == 1 && job->way == BY_ROWS &&
-         join_of_two(job, dtype, &most) != NULL && reduced->ndim == 1 && reduced->numel > 1 &&
+         join_of_two(job, dtype, &most) != NULL && reduced->ndim <= 1 && reduced->numel >= least &&
          reduced->numel <= most && kept->sizes[0] >= reduced->numel * LONGER &&
          kept->strides[0][0] == job->size && kept->strides[1][0] == job->size;
 }
@@ -316,7 +319,7 @@ static void run_few_rows(void *arg, int64_t begin, int64_t end) {
   const rd_job *job = arg;
   int64_t most;
   const luc_ew_fn fold = join_of_two(job, (luc_dtype)job->what->a->dtype, &most);
-  const int64_t step = job->reduced.strides[0][0];
+  const int64_t step = job->reduced.numel > 1 ? job->reduced.strides[0][0] : 0;
   luc_cursor c;
   luc__nest_seek(&job->kept, begin, &c);
   for (int64_t n; begin < end; begin += n) {

@@ -226,6 +226,11 @@ describe("a reduction", function()
       for _, op in ipairs(all) do
         assert.same(whole[op](whole, 1):tolist(), one[op](one, 1):tolist(), op .. dtype)
       end
+      local many = lucerna.arange(0, 40000):remainder(7):to(lucerna[dtype]):expand(3, 40000)
+      whole = many:contiguous()
+      for _, op in ipairs {"amax", "amin", "all", "any"} do
+        assert.is_true(whole[op](whole, 1):equal(many[op](many, 1)), op .. dtype)
+      end
     end
   end)
 end)
