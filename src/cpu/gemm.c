@@ -87,7 +87,8 @@ bool luc__gemm_has_fast_pairs(luc_context *ctx) {
 }
 
 static bool is_outer(const luc_gemm *g) {
-  return g->k == 1 && g->b_col == 1 && g->alpha == 1 && g->beta == 0 && !g->bias && !g->relu;
+  return g->k == 1 && !g->pairs && g->b_col == 1 && g->alpha == 1 && g->beta == 0 && !g->bias &&
+         !g->relu;
 }
 
 /* Few rows or columns, of long sums: others take B turned, which costs as much as some columns. */
@@ -176,7 +177,7 @@ static void run_piece(const job *j, int64_t piece, void *scratch) {
   go_to_item(&g, item, size);
   g.a = (const char *)g.a + row * g.a_row * size;
   g.b = (const char *)g.b + column * g.b_col * size;
-  g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * size;
+  g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * (g.rounds ? 2 : size);
   const int64_t bias = luc__max64(size, sizeof(float));
   if (g.bias && g.bias_kind == LUC_BIAS_ROW) g.bias = (const char *)g.bias + row * bias;
   if (g.bias && g.bias_kind == LUC_BIAS_COLUMN) g.bias = (const char *)g.bias + column * bias;
@@ -459,6 +460,15 @@ static void run_tiny(void *arg, int64_t begin, int64_t end) {
   j->kernels->tiny(&j->g, begin, end);
 }
 
+/* Not where C is turned, made of dots or added up from parts of k, nor where it is too large. */
+bool luc__gemm_rounds(luc_context *ctx, const luc_gemm *g) {
+  enum { MOST = 1 << 26 };
+  return g->pairs && g->beta == 0 && g->k <= LUC_GEMM_KC && g->m > 1 && g->n > 1 && g->m <= MOST &&
+         g->n <= MOST && g->n % LUC_GEMM_STRIP != 1 && !luc__gemm_kernels(ctx, g)->tiles &&
+         part_of(g) == 0 && choose_path(g) != PATH_DOTS && !is_better_turned(g) &&
+         !(is_narrow(g) && choose_way(ctx, g) != WAY_ROWS);
+}
+
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   enum { TINY = 64, TINY_WORK = 1 << 14 };
   const luc_gemm *g = whole;
@@ -470,6 +480,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
     luc__parallel_for(ctx, g->batch, TINY_WORK / (work + 1), run_tiny, &j);
     return LUC_OK;
   }
+  if (g->rounds) return run_by(ctx, g, path_of_rows(g));
   if (g->n == 1 && g->c_row == 1) { /* a column lies as a row does, which tiles are made for */
     row = turn(g);
     g = &row;

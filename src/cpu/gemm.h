@@ -32,17 +32,21 @@ typedef struct luc_gemm {
   const void *bias; /* the same for the whole batch */
   luc_bias bias_kind;
   bool relu;
-  bool pairs; /* A and B hold pairs of bfloat16 along k, which counts them, as do their strides;
+  bool pairs;  /* A and B hold pairs of bfloat16 along k, which counts them, as do their strides;
                  dtype is LUC_FLOAT32, k at least LUC_LEAST_PAIRS */
-  bool far;   /* for kernels, set by the functions below: the matrices may not be in the cache */
+  bool rounds; /* C is bfloat16, bias float32; where luc__gemm_rounds */
+  bool far;    /* for kernels, set by the functions below: the matrices may not be in the cache */
 } luc_gemm;
 
-enum { LUC_LEAST_PAIRS = 2 };
+enum { LUC_LEAST_PAIRS = 1 };
 /* So many at least are worth it: Intel's cores take floats for fewer than tiles want. */
 int64_t luc__gemm_least_pairs(luc_context *ctx);
 /* Is a product of bfloat16 by these sizes and strides made of what lies there, by tiles, rather
  * than of pairs or floats? Sums are rounded once. */
 bool luc__gemm_takes_halves(luc_context *ctx, const luc_gemm *g);
+/* May sums of pairs, with a bias, become bfloat16 tile by tile (g->rounds), not from a matrix of
+ * floats? Sizes, strides and the batch tell. */
+bool luc__gemm_rounds(luc_context *ctx, const luc_gemm *g);
 /* Has this machine products of pairs? */
 bool luc__gemm_has_pairs(luc_context *ctx);
 /* And are large ones faster than of floats? Intel's cores make two pairs' products, without tiles,

@@ -22,6 +22,41 @@
 typedef int32_t luc_bits __attribute__((may_alias));
 #define BROADCAST(p)            ((V)_mm512_set1_epi32(*(const luc_bits *)(p)))
 #define MULTIPLY_ADD(sum, a, b) ((V)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(a), (__m512bh)(b)))
+#define ROUND_ROWS              round_rows
+enum { ROUNDS = 1 };
+
+/* Rows of some vectors, of the last one `last` numbers, as bfloat16. One instruction has other bits
+ * for denormals and NaN than luc__narrow_bf16. */
+LUC_INLINE void round_vectors(int64_t m, const int vectors, int64_t last, const float *from,
+                              uint16_t *c, int64_t c_row) {
+  enum { QUIET = 0x01, DENORMAL = 0x20, SIGNALING = 0x80 };
+  for (int64_t i = 0; i < m; i++, from += vectors * LANES, c += c_row) {
+    V x[3];
+    __mmask16 odd = 0;
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; v++) {
+      x[v] = vload(from + v * LANES);
+      odd |= _mm512_fpclass_ps_mask((__m512)x[v], QUIET | DENORMAL | SIGNALING);
+    }
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; v++) {
+      const luc_halves y =
+          odd ? luc__narrow_bf16(x[v]) : (luc_halves)_mm512_cvtneps_pbh((__m512)x[v]);
+      luc__put_halves(c + v * LANES, y, vectors == 1 ? last : LANES);
+    }
+  }
+}
+
+/* Rows of sums, which are whole vectors, to n columns of C. */
+static void round_rows(int64_t m, int64_t n, const float *from, uint16_t *c, int64_t c_row) {
+  if (n == 3 * LANES)
+    round_vectors(m, 3, LANES, from, c, c_row);
+  else if (n == 2 * LANES)
+    round_vectors(m, 2, LANES, from, c, c_row);
+  else
+    round_vectors(m, 1, n, from, c, c_row);
+}
+
 #include "cpu/gemm.inc"
 
 static void block_f32(const luc_gemm *g) {

@@ -117,9 +117,10 @@ static luc_status run_product(luc_context *ctx, const product *p, const luc_tens
   }
   if (outer == 0) return gemm_any(ctx, &g);
   int64_t size = (int64_t)luc__dtype_size(g.dtype), at[LUC_MAX_DIMS] = {0};
+  const int64_t size_c = (int64_t)luc__dtype_size(c->dtype);
   for (;;) {
     LUC_TRY(gemm_any(ctx, &g));
-    g.c = (char *)g.c + g.batch * g.c_batch * size;
+    g.c = (char *)g.c + g.batch * g.c_batch * size_c;
     int d = outer - 1;
     for (; d >= 0; d--) {
       g.a = (const char *)g.a + p->a_stride[d] * size;
@@ -290,9 +291,13 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
   }
   LUC_TRY(plan_product(ctx, x, y, &p));
   p.gemm.pairs = pairs;
-  LUC_TRY(luc__scratch(ctx, compute, p.ndim, p.sizes, &c));
   p.gemm.alpha = alpha;
-  if (add && beta == 1 && p.ndim == 2 && is_row(add, p.gemm.n)) {
+  const bool row = add && beta == 1 && p.ndim == 2 && is_row(add, p.gemm.n);
+  p.gemm.batch = luc__product_of(p.nbatch, p.batch);
+  p.gemm.rounds = (!add || row || beta == 0) && luc__gemm_rounds(ctx, &p.gemm);
+  if (p.gemm.rounds) compute = LUC_BFLOAT16;
+  LUC_TRY(luc__scratch(ctx, compute, p.ndim, p.sizes, &c));
+  if (row) {
     LUC_TRY(luc__as_dense(ctx, add, luc__compute_dtype(a->dtype), &add));
     p.gemm.bias = add->data, p.gemm.bias_kind = LUC_BIAS_COLUMN;
   } else if (add && beta != 0) {
@@ -513,15 +518,18 @@ static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value
   const bool lies = input->ndim == 2; /* inputs of other ranks become a matrix of rows by a copy */
   const bool halves = linear_takes_halves(ctx, input, weight);
   const luc_dtype made = halves ? LUC_BFLOAT16 : compute;
-  LUC_TRY(luc__scratch(ctx, made, ndim, sizes, &y));
-  if (y->numel == 0) return luc__result(ctx, out, input->dtype, y);
+  const int64_t numel = luc__product_of(ndim, sizes);
+  if (numel == 0) {
+    LUC_TRY(luc__scratch(ctx, made, ndim, sizes, &y));
+    return luc__result(ctx, out, input->dtype, y);
+  }
   if (bias && bias->numel != features)
     LUC_TRY(luc__held(ctx, luc__expand(ctx, bias, 1, &features, &bias), &bias));
   LUC_TRY(luc__as_dense(ctx, bias, compute, &b));
   const int last = input->ndim - 1, last_w = weight->ndim - 1;
   luc_gemm g = {.dtype = made, .batch = 1, .n = features, .c_row = features, .alpha = 1};
   g.relu = relu;
-  g.m = y->numel / features;
+  g.m = numel / features;
   g.pairs = !halves && luc__is_contiguous(input) &&
             luc__pairs_pay(ctx, input, last, (double)features, weight, last_w, (double)g.m);
   if (g.pairs) {
@@ -538,6 +546,8 @@ static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value
   g.k = g.a_row = x->sizes[last], g.a_col = 1;
   if (lies) g.a_row = x->strides[0], g.a_col = x->strides[1];
   g.b_row = w->strides[last_w], g.b_col = w->strides[0];
+  g.rounds = luc__gemm_rounds(ctx, &g);
+  LUC_TRY(luc__scratch(ctx, g.rounds ? LUC_BFLOAT16 : made, ndim, sizes, &y));
   g.a = x->data, g.b = w->data, g.c = y->data;
   g.bias = luc__data(b), g.bias_kind = b ? LUC_BIAS_COLUMN : LUC_BIAS_NONE;
   LUC_TRY(gemm_any(ctx, &g));

@@ -2,6 +2,7 @@
 #include "cpu/gemm.h"
 #include "cpu/index_kernels.h"
 #include "kernel_test.h"
+#include "tensor/half.h"
 
 /* One product of m × k × n, batched, with random layouts, scales and epilogue. */
 static void check_gemm(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, int64_t k,
@@ -158,6 +159,19 @@ static uint16_t some_half(double *number) {
   return (uint16_t)(bits >> 16);
 }
 
+/* The product g, which is made, as bfloat16: its numbers rounded. */
+static void check_rounded(luc_context *ctx, const luc_gemm *made) {
+  luc_gemm g = *made;
+  const float *c = made->c;
+  uint16_t *halves = malloc(sizeof *halves * (size_t)(g.m * g.c_row));
+  g.c = halves, g.rounds = true;
+  CHECK_OK(luc__gemm(ctx, &g));
+  for (int64_t i = 0; i < g.m; i++)
+    for (int64_t j = 0; j < g.n; j++)
+      CHECK_EQ(halves[i * g.c_row + j], luc__float_to_bfloat16(c[i * g.c_row + j]));
+  free(halves);
+}
+
 /* The same of pairs, by layouts whose A and B have adjacent rows or columns. */
 static void check_pairs(luc_context *ctx, int64_t m, int64_t n, int64_t k) {
   const bool ta = kt_int(0, 1), tb = kt_int(0, 1);
@@ -186,6 +200,7 @@ static void check_pairs(luc_context *ctx, int64_t m, int64_t n, int64_t k) {
       if (g.relu && *to < 0) *to = 0;
     }
   CHECK_OK(luc__gemm(ctx, &g));
+  if (luc__gemm_rounds(ctx, &g)) check_rounded(ctx, &g);
   char what[120];
   snprintf(what, sizeof what, "pairs %dx%dx%d ta %d tb %d", (int)m, (int)n, (int)k, ta, tb);
   kt_check(what, &c, 2e-5 * (double)k);
