@@ -243,14 +243,36 @@ static bool is_row(const luc_tensor *t, int64_t n) {
 /* Halves go as they lie from so many adjacent ones on. */
 enum { LEAST_HALVES = 64 };
 
-/* Is this a product with a vector of numbers of one or two bytes, which go as they lie? */
+/* Are these integers better multiplied by dots than by tiles, which want B's columns adjacent? */
+static bool suits_dots(const luc_tensor *a, const luc_tensor *b) {
+  enum { ROWS = 16, COLUMNS = 4, LONG = 128 };
+  if (a->ndim < 2 || b->ndim < 2) return false;
+  const int row = a->ndim - 2, column = b->ndim - 1;
+  const int columns = a->dtype == LUC_INT64 ? COLUMNS / 2 : COLUMNS;
+  return a->strides[row + 1] == 1 && b->strides[column - 1] == 1 && a->sizes[row + 1] >= LONG &&
+         (a->sizes[row] <= ROWS || b->sizes[column] <= columns);
+}
+
+/* Is this a product of numbers of one or two bytes that go as they lie: with a vector or, of
+ * integers, a few; or a batch of such, none of whose matrices is shared? */
 static bool is_narrow(const luc_tensor *a, const luc_tensor *b) {
-  if (a->ndim > 2 || b->ndim > 2 || a->ndim == 0 || b->ndim == 0) return false;
+  enum { ROWS = 2, COLUMNS = 64 };
+  const bool batch =
+      a->ndim == 3 && b->ndim == 3 && a->sizes[0] == b->sizes[0] && b->strides[0] != 0;
+  if (a->ndim == 0 || b->ndim == 0 || (!batch && (a->ndim > 2 || b->ndim > 2))) return false;
   if (luc__dtype_size(a->dtype) > 2) return false;
-  const bool row = a->ndim == 1 || a->sizes[0] == 1, column = b->ndim == 1 || b->sizes[1] == 1;
-  if (row == column || !luc__dtype_is_float(a->dtype)) return row || column;
-  const luc_tensor *matrix = row ? b : a;
-  return matrix->sizes[matrix->strides[1] == 1] >= LEAST_HALVES;
+  const int64_t m = a->ndim == 1 ? 1 : a->sizes[a->ndim - 2];
+  const int64_t n = b->ndim == 1 ? 1 : b->sizes[b->ndim - 1];
+  if (!luc__dtype_is_float(a->dtype))
+    return m == 1 || n == 1 || suits_dots(a, b) ||
+           (m <= ROWS && n >= COLUMNS && b->strides[b->ndim - 1] == 1);
+  /* what has gaps is copied later, but in a batch */
+  if (batch && ((m == 1 && a->strides[2] != 1) || (n == 1 && b->strides[1] != 1))) return false;
+  if (m == 1 && n == 1) return true;
+  const luc_tensor *matrix = m == 1 ? b : a;
+  const int last = matrix->ndim - 1, side = matrix->strides[last] == 1 ? last : last - 1;
+  if (batch && matrix->strides[side] != 1) return false;
+  return (m == 1 || n == 1) && matrix->sizes[side] >= LEAST_HALVES;
 }
 
 /* A product of this plan where a factor has no elements: none, or sums of nothing. */
@@ -284,7 +306,8 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
     compute = dtype = LUC_BFLOAT16;
   else
     LUC_TRY(pair_up(ctx, a, b, &x, &y));
-  const bool pairs = x != NULL, many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4;
+  const bool pairs = x != NULL,
+             many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4 && !suits_dots(a, b);
   if (!pairs) {
     LUC_TRY(operand(ctx, a, dtype, false, &x));
     LUC_TRY(operand(ctx, b, dtype, many && !luc__dtype_is_float(dtype), &y));

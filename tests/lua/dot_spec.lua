@@ -399,7 +399,8 @@ end)
 describe("products of a batch of vectors", function()
   it("are those of copies, whatever lies between their elements", function()
     lucerna.manual_seed(4)
-    for _, name in ipairs { "float32", "float64", "bfloat16", "int64", "int32", "complex64" } do
+    for _, name in ipairs { "float32", "float64", "bfloat16", "float16", "int64", "int32", "int16",
+      "int8", "complex64" } do
       local dtype = lucerna[name]
       for _, k in ipairs { 1, 31, 32, 100 } do
         local y = lucerna.randint(-3, 4, { 5, k }):to(dtype)
@@ -413,6 +414,44 @@ describe("products of a batch of vectors", function()
           assert.same((x:unsqueeze(3) * y:unsqueeze(2)):tolist(),
             lucerna.bmm(x:unsqueeze(3), y:unsqueeze(2)):tolist(), name .. k)
         end
+      end
+    end
+  end)
+end)
+
+describe("products of integers", function()
+  it("are those of doubles, of few rows or columns, turned or not, in batches or not", function()
+    lucerna.manual_seed(6)
+    for _, name in ipairs { "int64", "int32", "int16", "int8", "uint8" } do
+      local low = name == "uint8" and 0 or -1
+      for _, sizes in ipairs { { 2, 127, 70 }, { 3, 130, 5 }, { 7, 128, 33 }, { 16, 200, 17 },
+        { 17, 130, 4 }, { 30, 128, 2 }, { 2, 5, 64 } } do
+        local m, k, n = table.unpack(sizes)
+        local a = lucerna.randint(low, 2, { 3, m, k }):to(lucerna[name])
+        local b = lucerna.randint(low, 2, { 3, n, k }):to(lucerna[name])
+        for _, y in ipairs { b:transpose(2, 3), b:transpose(2, 3):contiguous() } do
+          local want = a:double():bmm(y:double()):to(lucerna[name])
+          assert.is_true(a:bmm(y):equal(want), name)
+          assert.is_true(a[2]:mm(y[2]):equal(want[2]), name)
+        end
+      end
+    end
+  end)
+end)
+
+describe("the product of a half's row by a matrix, in batches", function()
+  it("is that of floats, rounded, and of one that all share", function()
+    lucerna.manual_seed(7)
+    for _, name in ipairs { "float16", "bfloat16" } do
+      local dtype = lucerna[name]
+      local a, b = lucerna.randint(-2, 3, { 3, 1, 80 }):to(dtype),
+        lucerna.randint(-2, 3, { 3, 80, 70 }):to(dtype)
+      for _, y in ipairs { b, b:transpose(2, 3):contiguous():transpose(2, 3),
+        b:narrow(1, 2, 1), b:narrow(1, 2, 1):expand(3, -1, -1) } do
+        local want = a:float():matmul(y:float()):to(dtype)
+        assert.is_true(a:matmul(y):equal(want), name)
+        local turned = y:transpose(2, 3):matmul(a:transpose(2, 3))
+        assert.is_true(turned:equal(want:transpose(2, 3)), name)
       end
     end
   end)
