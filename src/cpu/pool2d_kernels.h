@@ -26,9 +26,13 @@ typedef struct luc_pool2d_kernels {
                   void *dx);
   /* Of windows that max_lines takes. */
   void (*avg_lines)(const luc_pool2d *p, int64_t planes, const void *x, void *y);
+  /* Where the largest of a window of neighbouring columns is, which has some; it goes to *most. */
+  int64_t (*max_box)(const luc_pool_box *b, const void *x, void *most);
   /* The largest of each column of a window, and which of its rows it came from (int32, or int64
    * for doubles). Whole vectors are written. */
   void (*max_rows)(const luc_pool_box *b, const void *x, void *most, void *rows);
+  /* The sum of each column, by whole vectors. */
+  void (*sum_rows)(const luc_pool_box *b, const void *x, void *sums);
   /* One window of `side` planes, a position of all of which is adjacent; places may be NULL. */
   void (*max_beside)(const luc_pool_box *b, const void *x, int64_t side, void *y, int64_t *places);
   void (*avg_beside)(const luc_pool_box *b, const void *x, int64_t side, double divisor, void *y);

@@ -122,5 +122,16 @@ describe("windows of any kind:", function()
     assert.equal(3, at:item())
     _, at = F.adaptive_max_pool2d(lucerna.full({1, 3, 5}, -1 / 0), 1, {return_indices = true})
     assert.equal(1, at:item())
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do -- windows of 2 x 3 to 2 x 40
+      for wide = 3, 40 do
+        x = lucerna.full({1, 4, 2 * wide}, -1 / 0, {dtype = dtype})
+        x[{1, 1, 3}], x[{1, 2, 2}], x[{1, 2, 1}], x[{1, 4, -1}] = nan, nan, 9, nan
+        x[{1, 1, -1}], x[{1, 2, -2}], x[{1, 2, -1}] = 5, 7, 7
+        y, at = F.adaptive_max_pool2d(x, 2, {return_indices = true})
+        assert.same({2 * wide + 2, 4 * wide - 1, 4 * wide + 1, 8 * wide}, at:flatten():tolist())
+        assert.same({true, false, false, true}, y:isnan():flatten():tolist())
+        assert.equal(-1 / 0, y[{1, 2, 1}]:item())
+      end
+    end
   end)
 end)
