@@ -254,6 +254,13 @@ static luc_ew_params one_param(const luc_value *args) {
   return (luc_ew_params){.f = {luc_as_double(&args[1])}};
 }
 
+/* lambd is one of the dtype's numbers. */
+static luc_ew_params shrink_params(const luc_value *args) {
+  const luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  const luc_scalar lambd = {LUC_SCALAR_FLOAT, {.f = luc_as_double(&args[1])}};
+  return (luc_ew_params){.f = {luc__scalar_double(luc__scalar_as(lambd, dtype))}};
+}
+
 static luc_ew_params two_params(const luc_value *args) {
   return (luc_ew_params){.f = {luc_as_double(&args[1]), luc_as_double(&args[2])}};
 }
@@ -306,9 +313,9 @@ LUC_RUN_BY(softsign, run_composed, LUC_ACT_softsign)
 LUC_GRAD_BY(softsign, gradient, LUC_ACT_softsign, no_params)
 LUC_RUN_BY(tanhshrink, run_composed, LUC_ACT_tanhshrink)
 LUC_GRAD_BY(tanhshrink, gradient, LUC_ACT_tanhshrink, no_params)
-LUC_RUN_BY(hardshrink, run_kernel, LUC_ACT_hardshrink, one_param)
-LUC_GRAD_BY(hardshrink, gradient, LUC_ACT_hardshrink, one_param)
-LUC_GRAD_BY(softshrink, gradient, LUC_ACT_softshrink, one_param)
+LUC_RUN_BY(hardshrink, run_kernel, LUC_ACT_hardshrink, shrink_params)
+LUC_GRAD_BY(hardshrink, gradient, LUC_ACT_hardshrink, shrink_params)
+LUC_GRAD_BY(softshrink, gradient, LUC_ACT_softshrink, shrink_params)
 /* Of integers, PyTorch makes both numbers integers of their dtype. */
 luc_status luc__run_threshold(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
@@ -333,7 +340,7 @@ luc_status luc__run_celu(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_softshrink(luc_context *ctx, luc_value *args, luc_value *out) {
   double lambd = luc_as_double(&args[1]);
   LUC_CHECK(ctx, lambd >= 0, LUC_ERR_VALUE, "lambd must not be negative (got %g)", lambd);
-  return run_kernel(ctx, LUC_ACT_softshrink, one_param, args, out);
+  return run_kernel(ctx, LUC_ACT_softshrink, shrink_params, args, out);
 }
 
 luc_status luc__run_hardtanh(luc_context *ctx, luc_value *args, luc_value *out) {

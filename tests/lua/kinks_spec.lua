@@ -108,6 +108,20 @@ describe("gradients", function()
     end
   end)
 
+  it("of hardshrink and softshrink are 0 up to lambd as a number of the dtype", function()
+    for _, name in ipairs {"hardshrink", "softshrink"} do
+      for _, recorded in ipairs {false, true} do
+        local x = lucerna.tensor {0.2, -0.2, 0.3}:to(lucerna.bfloat16):requires_grad_()
+        local y = lucerna.nn.functional[name](x, 0.2)
+        assert.same({0, 0, name == "hardshrink" and 0.30078125 or 0.1005859375}, y:tolist())
+        local g = lucerna.autograd.grad(y:sum(), x, {create_graph = recorded})
+        assert.same({0, 0, 1}, g:detach():tolist())
+      end
+    end
+    local half = lucerna.tensor {0.3}:half()
+    assert.equal(0.10009765625, lucerna.nn.functional.softshrink(half, 0.2):item())
+  end)
+
   it("of lerp stay infinite where what comes is", function()
     for _, weight in ipairs {0.25, lucerna.tensor {0.25, 0.75}:to(lucerna.float64)} do
       local x, y = leaf {1, 2}, leaf {3, 5}
