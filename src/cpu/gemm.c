@@ -290,6 +290,7 @@ static luc_status run_turned(luc_context *ctx, const luc_gemm *g, path by) {
   t.c = turned, t.batch = 1;
   j.from = turned, j.g = &to;
   for (int64_t i = 0; i < g->batch && status == LUC_OK; i++) {
+    if (g->beta != 0) j.kernels->transpose(g->m, g->n, to.c, to.c_row, turned, g->m);
     status = run_by(ctx, &t, by);
     if (status == LUC_OK)
       luc__parallel_for(ctx, luc__cuts(g->n, TURNED_ROWS), grain, turn_rows, &j);
@@ -367,7 +368,7 @@ enum { FEW_COLUMNS = 6 };
 static bool is_narrow(const luc_gemm *g) {
   enum { SOME = 32, IN_CACHE = 1 << 20, LEAST_WORK = 2048 };
   const int64_t side = luc__min64(g->m, g->n);
-  return g->batch == 1 && g->beta == 0 && side > 1 && g->k >= 8 &&
+  return g->batch == 1 && side > 1 && g->k >= 8 &&
          (side <= FEW_COLUMNS || (side <= SOME && (g->m + g->n) * g->k <= IN_CACHE)) &&
          g->m * g->n * g->k >= LEAST_WORK;
 }
