@@ -368,7 +368,7 @@ enum { FEW_COLUMNS = 6 };
 static bool is_narrow(const luc_gemm *g) {
   enum { SOME = 32, IN_CACHE = 1 << 20, LEAST_WORK = 2048 };
   const int64_t side = luc__min64(g->m, g->n);
-  return g->batch == 1 && side > 1 && g->k >= 8 &&
+  return side > 1 && g->k >= 8 &&
          (side <= FEW_COLUMNS || (side <= SOME && (g->m + g->n) * g->k <= IN_CACHE)) &&
          g->m * g->n * g->k >= LEAST_WORK;
 }
@@ -415,8 +415,56 @@ static way choose_way(luc_context *ctx, const luc_gemm *g) {
   return best;
 }
 
+/* Are items of a batch pieces, for which nothing is packed? */
+static bool suits_items(const luc_gemm *g, way best) {
+  const luc_gemm back = turn(g);
+  return best != WAY_ROWS && g->m * g->n * g->k < 2 * PIECE_WORK &&
+         (best != WAY_ROWS_TURNED || path_of_rows(&back) == PATH_BLOCK);
+}
+
+typedef struct ways_job {
+  luc_gemm g;
+  const luc_gemm_kernels *kernels;
+  bool dots, turned;
+  int64_t size;
+} ways_job;
+
+static void run_items(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const ways_job *j = arg;
+  const luc_gemm_kernels *kernels = j->kernels;
+  for (int64_t item = begin; item < end; item++) {
+    luc_gemm g = j->g;
+    char *turned = scratch;
+    go_to_item(&g, item, j->size);
+    g.c = (char *)g.c + item * g.c_batch * j->size;
+    if (j->dots && g.b_row != 1) {
+      kernels->transpose(g.k, g.n, g.b, g.b_row, scratch, g.k);
+      g.b = scratch, g.b_row = 1, g.b_col = g.k;
+      turned += g.k * g.n * j->size;
+    }
+    luc_gemm t = j->turned ? turn(&g) : g;
+    if (j->turned) t.c = turned;
+    if (j->turned && g.beta != 0) kernels->transpose(g.m, g.n, g.c, g.c_row, turned, g.m);
+    (j->dots ? kernels->dots : kernels->block)(&t);
+    if (j->turned) kernels->transpose(g.n, g.m, turned, g.m, g.c, g.c_row);
+  }
+}
+
+/* Of a batch, an item is a piece. */
+static luc_status run_ways(luc_context *ctx, const luc_gemm *g, way best) {
+  ways_job j = {.g = *g, .kernels = luc__gemm_kernels(ctx, g)};
+  j.dots = best == WAY_DOTS || best == WAY_DOTS_TURNED;
+  j.turned = best == WAY_ROWS_TURNED || best == WAY_DOTS_TURNED;
+  j.size = (int64_t)luc__dtype_size(g->dtype);
+  const int64_t copied = j.dots && g->b_row != 1 ? g->k * g->n : 0;
+  const size_t scratch = (size_t)((copied + (j.turned ? g->m * g->n : 0)) * j.size);
+  const int64_t work = g->m * g->n * (g->k * weight_of(g) + WRITE_WORK);
+  return luc__parallel_scratch(ctx, g->batch, PIECE_WORK / work + 1, scratch, run_items, &j);
+}
+
 /* Dots of a B whose rows lie one after another are those of a turned copy. */
 static luc_status run_way(luc_context *ctx, const luc_gemm *whole, way best) {
+  if (whole->batch > 1) return run_ways(ctx, whole, best);
   const bool dots = best == WAY_DOTS || best == WAY_DOTS_TURNED;
   const bool turned = best == WAY_ROWS_TURNED || best == WAY_DOTS_TURNED;
   luc_gemm g = *whole;
@@ -491,7 +539,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   if (g->relu && g->batch == 1 && (g->m == 1 || part > 0)) return relu_after(ctx, g);
   if (part > 0 && part < g->k) return run_parts(ctx, g, part);
   const way best = is_narrow(g) ? choose_way(ctx, g) : WAY_USUAL;
-  if (best != WAY_USUAL) return run_way(ctx, g, best);
+  if (best != WAY_USUAL && (g->batch == 1 || suits_items(g, best))) return run_way(ctx, g, best);
   if (is_better_turned(g)) return run_turned(ctx, g, PATH_SERIAL);
   return run_by(ctx, g, choose_path(g));
 }
