@@ -377,7 +377,8 @@ static bool is_narrow(const luc_gemm *g) {
 static way way_of_short_vectors(const luc_gemm *g, int64_t lanes) {
   const bool lie = g->a_col == 1 && (g->b_row == 1 || g->b_col == 1);
   const int64_t least = g->b_row == 1 ? 4 : 16; /* B is turned, too */
-  if (g->n <= FEW_COLUMNS && lie && g->k > 32 && g->m >= least * g->n) return WAY_DOTS_TURNED;
+  const int64_t most = g->batch == 1 ? FEW_COLUMNS : 4;
+  if (g->n <= most && lie && g->k > 32 && g->m >= least * g->n) return WAY_DOTS_TURNED;
   const bool turned = g->a_row == 1 && g->a_col != 1 && g->b_col != 1;
   if (!turned || g->k < 16 || g->m < 2 * g->n || g->n % lanes == 0) return WAY_USUAL;
   return WAY_ROWS_TURNED;
