@@ -13,7 +13,7 @@ typedef enum luc_scan_op {
   LUC_SCAN_MAX, /* with the last position of the extreme in `at`; NaN stays */
   LUC_SCAN_MIN,
   LUC_NUM_SCANS,
-  LUC_SCAN_LOGSUMEXP = LUC_NUM_SCANS /* floating point or complex only; line by line */
+  LUC_SCAN_LOGSUMEXP = LUC_NUM_SCANS /* floating point or complex only */
 } luc_scan_op;
 
 typedef struct luc_scan {
