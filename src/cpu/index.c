@@ -643,6 +643,21 @@ static void widen(luc_index_job *job, int64_t *width) {
   *width *= n;
 }
 
+/* Lines may be walked in any order: those that are written, as they lie in memory. */
+static void arrange(luc_index_job *job) {
+  luc_index_dims all = job->outer;
+  append(&all, &job->inner);
+  job->outer.ndim = job->inner.ndim = 0;
+  for (int left = all.ndim; left > 0; left--) {
+    int far = 0;
+    for (int d = 1; d < all.ndim; d++)
+      if (all.indexed[d] > all.indexed[far]) far = d;
+    const luc_index_dims one = {1, {all.sizes[far]}, {all.indexed[far]}, {all.dense[far]}};
+    append(one.indexed[0] < job->stride ? &job->inner : &job->outer, &one);
+    all.indexed[far] = -1;
+  }
+}
+
 /* How a call is cut. How many parts rows have changes no result; whole ones go fastest, but for own
  * positions. */
 static void cut(luc_context *ctx, walk *w) {
@@ -660,6 +675,7 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
     job.inner = job.outer;
     job.outer.ndim = 0;
   }
+  if (!job.own && job.op != LUC_INDEX_GET) arrange(&job);
   job.outer = merged(&job.outer);
   job.inner = merged(&job.inner);
   int64_t places[STRIP];

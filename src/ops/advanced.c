@@ -220,6 +220,9 @@ luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
   plan p = {.count = 0};
   int64_t step = 0;
   luc_status status = LUC_OK;
+  if (only && self->ndim > 0 && 2 * only->numel >= self->sizes[0] &&
+      luc__is_better_dense(LUC_INDEX_GET, self, 0))
+    LUC_GO(luc__as_dense(ctx, self, self->dtype, &self));
   LUC_GO(make_plan(ctx, self, NULL, &args[1], &p));
   LUC_GO(luc__tensor_empty(ctx, self->dtype, p.ndim, p.sizes, &r));
   one_step(&p, r, &step);
@@ -234,9 +237,9 @@ luc_status luc__grad_index(luc_context *ctx, luc_backward *b) {
   return luc__grad_into_zeros(ctx, b, LUC_OP_index_put, b->args[1], g, luc_v_bool(true));
 }
 
-/* Broadcasts values to the result's sizes; copies them if they share memory with self or cannot be
- * walked with one step. */
-static luc_status spread_values(luc_context *ctx, const plan *p, luc_tensor *self,
+/* Broadcasts values to the result's sizes; copies them if they share memory with self, cannot be
+ * walked with one step, or are better dense. */
+static luc_status spread_values(luc_context *ctx, const plan *p, luc_index_op op, luc_tensor *self,
                                 luc_tensor *values, luc_tensor **out, int64_t *step) {
   luc_tensor *wide;
   int lead = values->ndim - p->ndim;
@@ -259,7 +262,9 @@ static luc_status spread_values(luc_context *ctx, const plan *p, luc_tensor *sel
   status = luc__expand(ctx, trimmed, p->ndim, p->sizes, &wide);
   luc_tensor_release(ctx, trimmed);
   if (status != LUC_OK) return status;
-  if (one_step(p, wide, step) && !luc__may_overlap(wide, self)) {
+  const bool apart = self->ndim > 0 && self->strides[self->ndim - 1] == 1 &&
+                     luc__is_better_dense(op, wide, p->place + p->b_ndim - 1);
+  if (!apart && one_step(p, wide, step) && !luc__may_overlap(wide, self)) {
     *out = wide;
     return LUC_OK;
   }
@@ -283,6 +288,7 @@ static bool fills(const luc_value *index, const luc_tensor *self, const luc_tens
 
 luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *values = args[2].as.tensor, *target, *wide = NULL;
+  const luc_index_op op = args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT;
   plan p = {.count = 0};
   int64_t step = 0;
   luc_status status = LUC_OK;
@@ -297,11 +303,10 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
     LUC_TRY(luc__contiguous_as(ctx, values, self->dtype, &values));
   bool in_place = out->kind == LUC_TENSOR;
   target = self;
-  if (!in_place) LUC_GO(luc__begin_write(ctx, self, out, &target));
+  if (!in_place) LUC_GO(luc__begin_in_order(ctx, self, out, &target));
   LUC_GO(make_plan(ctx, target, in_place ? self : NULL, &args[1], &p));
-  LUC_GO(spread_values(ctx, &p, target, values, &wide, &step));
-  LUC_GO(
-      move(ctx, &p, args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, target, wide, step, !in_place));
+  LUC_GO(spread_values(ctx, &p, op, target, values, &wide, &step));
+  LUC_GO(move(ctx, &p, op, target, wide, step, !in_place));
 done:
   plan_free(ctx, &p);
   LUC_RELEASE(ctx, wide, values);

@@ -54,6 +54,8 @@ luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *o
   if (t->ndim == 0 && p.n != 1)
     LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE, "index to scalar can have only 1 value, got %lld",
                      (long long)p.n));
+  if (t->ndim && 2 * p.n >= t->sizes[dim] && luc__is_better_dense(LUC_INDEX_GET, t, dim))
+    LUC_GO(luc__as_dense(ctx, t, t->dtype, &t));
   LUC_GO(luc__tensor_empty(ctx, t->dtype, t->ndim, sizes, &r));
   LUC_GO(move_rows(ctx, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
 done:
@@ -81,15 +83,6 @@ static luc_status check_source(luc_context *ctx, const luc_tensor *self, int dim
   return luc__need_self_dtype(ctx, self, source, "source");
 }
 
-/* Do elements of rows lie apart that a copy of all brings together in less time than it takes to
- * write them one by one? */
-static bool is_better_dense(luc_index_op op, const luc_tensor *source, int dim) {
-  enum { SHORT_ROW = 32, MANY = 256 };
-  const int last = source->ndim - 1;
-  if (last <= dim || source->strides[last] == 1 || source->numel < MANY) return false;
-  return op == LUC_INDEX_ADD || source->sizes[last] < SHORT_ROW;
-}
-
 /* index_add and index_copy: self, dim, index, source. */
 static luc_status write_rows(luc_context *ctx, luc_index_op op, luc_value *args, luc_tensor *source,
                              luc_value *out) {
@@ -101,7 +94,8 @@ static luc_status write_rows(luc_context *ctx, luc_index_op op, luc_value *args,
   LUC_GO(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
   LUC_GO(row_positions(ctx, self, dim, args[2].as.tensor, false, written, &p, &values));
   LUC_GO(check_source(ctx, self, dim, p.n, source));
-  if (is_better_dense(op, source, dim)) LUC_GO(luc__as_dense(ctx, source, source->dtype, &source));
+  if (luc__is_better_dense(op, source, dim))
+    LUC_GO(luc__as_dense(ctx, source, source->dtype, &source));
   LUC_GO(luc__begin_write(ctx, self, out, &target));
   LUC_GO(luc__apart(ctx, source, target, &apart));
   LUC_GO(move_rows(ctx, op, target, dim, &p, apart, NULL, target != self));
@@ -137,7 +131,7 @@ luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out
   LUC_GO(luc__operand_element(ctx, &args[3], self->dtype, &value));
   LUC_GO(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
   LUC_GO(row_positions(ctx, self, dim, args[2].as.tensor, true, written, &p, &values));
-  LUC_GO(luc__begin_write(ctx, self, out, &target));
+  LUC_GO(luc__begin_in_order(ctx, self, out, &target));
   LUC_GO(move_rows(ctx, LUC_INDEX_PUT, target, dim, &p, NULL, &value, target != self));
 done:
   luc_tensor_release(ctx, values);

@@ -85,6 +85,23 @@ luc_status luc__begin_write(luc_context *ctx, luc_tensor *self, luc_value *out,
   return LUC_OK;
 }
 
+luc_status luc__begin_in_order(luc_context *ctx, luc_tensor *self, luc_value *out,
+                               luc_tensor **target) {
+  if (out->kind == LUC_TENSOR) return luc__begin_write(ctx, self, out, target);
+  LUC_TRY(luc__tensor_empty_like(ctx, self, self->dtype, target));
+  luc__take_order(*target, 1, (const luc_tensor *const[]){self});
+  (*target)->from_one = self->from_one;
+  return luc__give(ctx, luc__copy(ctx, *target, self), out, *target);
+}
+
+bool luc__is_better_dense(luc_index_op op, const luc_tensor *t, int dim) {
+  enum { SHORT_ROW = 32, MANY = 256 };
+  int last = t->ndim - 1;
+  while (last > dim && t->sizes[last] == 1) last--;
+  if (last <= dim || t->strides[last] == 1 || t->numel < MANY) return false;
+  return op != LUC_INDEX_PUT || t->sizes[last] < SHORT_ROW;
+}
+
 luc_status luc__apart(luc_context *ctx, luc_tensor *t, const luc_tensor *target, luc_tensor **out) {
   if (luc__may_overlap(t, target)) return luc__duplicate(ctx, t, out);
   *out = luc__retain(t);

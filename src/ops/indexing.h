@@ -31,6 +31,12 @@ luc_status luc__mask_coordinates(luc_context *ctx, const luc_tensor *mask, bool 
 /* The tensor an in-place form writes (self), or a copy of self; owned by out. */
 luc_status luc__begin_write(luc_context *ctx, luc_tensor *self, luc_value *out,
                             luc_tensor **target);
+/* The same, where a copy lies in memory as self does. */
+luc_status luc__begin_in_order(luc_context *ctx, luc_tensor *self, luc_value *out,
+                               luc_tensor **target);
+/* Do elements of rows, of which positions along dim lead to one, lie apart in t that a copy of all
+ * brings together in less time than it takes to move them one by one? */
+bool luc__is_better_dense(luc_index_op op, const luc_tensor *t, int dim);
 /* t, or a copy of it where it shares memory with what is about to be written (a new reference). */
 luc_status luc__apart(luc_context *ctx, luc_tensor *t, const luc_tensor *target, luc_tensor **out);
 /* The gradient of what reads args[0] at positions: gin[0] = op(zeros like it, x, y, z), where op
