@@ -100,6 +100,20 @@ luc_status luc__grad_max(luc_context *ctx, luc_backward *b) {
 
 /* ---- values and positions along one dimension ---- */
 
+/* t, of which the masked dimensions have size 1, without those that `to` lacks. */
+static luc_status copy_reduced(luc_context *ctx, luc_tensor *t, const luc_dims *dims,
+                               luc_tensor *to) {
+  const bool keeps = dims->ndim == t->ndim;
+  int64_t strides[LUC_MAX_DIMS];
+  luc_tensor *view;
+  for (int d = 0, n = 0; d < t->ndim; d++)
+    if (keeps || !(dims->mask >> d & 1)) strides[n++] = t->strides[d];
+  LUC_TRY(luc__tensor_view(ctx, t, dims->ndim, dims->sizes, strides, t->offset, &view));
+  luc_status status = luc__copy(ctx, to, view);
+  luc_tensor_release(ctx, view);
+  return status;
+}
+
 /* Either of positions and values may be NULL: not wanted. */
 static luc_status locate(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_value *dim,
                          bool keepdim, luc_value *values, luc_value *positions) {
@@ -109,8 +123,10 @@ static luc_status locate(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_v
   LUC_TRY(check_not_empty(ctx, t, dim, dims.mask));
   if (values) LUC_TRY(luc__out(ctx, values, t->dtype, dims.ndim, dims.sizes, &a));
   LUC_TRY(luc__out(ctx, positions, LUC_INT64, dims.ndim, dims.sizes, &at));
-  if (dims.count == 1 && !values)
+  if (dims.count == 1) {
+    if (values) LUC_TRY(copy_reduced(ctx, t, &dims, a));
     return luc__fill(ctx, at, (luc_scalar){LUC_SCALAR_INT, {.i = ctx->first}});
+  }
   luc_reduction_job job = {.op = op,
                            .dtype = t->dtype,
                            .in = t,
