@@ -511,24 +511,62 @@ static int64_t pick_short(const luc_sort_job *job, const luc_sort_short *lines, 
   return (n - count - 1) / 2;
 }
 
+/* The keys of m lines from one on, some of which lie beside each other. */
+static void short_keys(const sort_lines *s, int64_t line, int64_t m, luc_sort_short *lines) {
+  const luc_sort_job *job = s->job;
+  const int64_t inner = job->inner, apart = inner == 1 ? job->n : 1;
+  for (int64_t i = 0, some; i < m; i += some) {
+    const int64_t beside = (line + i) % inner, first = (line + i - beside) * job->n + beside;
+    some = inner == 1 ? m : luc__min64(inner - beside, m - i);
+    for (int64_t k = 0; k < job->n; k++)
+      s->kernels->keys(job->x, job->dtype, first + k * inner, apart, some,
+                       job->descending ? UINT64_MAX : 0, lines->keys[k] + i);
+  }
+}
+
+/* Elements of width T of m lines, the first of which are at `places`. */
+#define TAKE_SHORT(T)                                                                              \
+  for (int64_t k = 0; k < s->kept; k++)                                                            \
+    for (int64_t i = 0; i < m; i++)                                                                \
+      ((T *)job->values)[to[i] + k * inner] =                                                      \
+          ((const T *)job->x)[from[i] + (int64_t)lines->at[places[i] + k][i] * inner];             \
+  break
+
+/* Writes what is kept of m lines from one on. */
+static void write_short(const sort_lines *s, int64_t line, int64_t m, const luc_sort_short *lines) {
+  const luc_sort_job *job = s->job;
+  const int64_t inner = job->inner;
+  int64_t from[LUC_SORT_BESIDE], to[LUC_SORT_BESIDE], places[LUC_SORT_BESIDE];
+  int64_t beside = line % inner, before = line - beside;
+  for (int64_t i = 0; i < m; i++) {
+    from[i] = before * job->n + beside;
+    to[i] = before * s->kept + beside;
+    places[i] = pick_short(job, lines, i);
+    if (++beside < inner) continue;
+    before += inner;
+    beside = 0;
+  }
+  for (int64_t k = 0; job->indices && k < s->kept; k++)
+    for (int64_t i = 0; i < m; i++)
+      job->indices[to[i] + k * inner] = (int64_t)lines->at[places[i] + k][i];
+  if (!job->values) return;
+  switch (luc__dtype_size(job->dtype)) {
+  case 1: TAKE_SHORT(uint8_t);
+  case 2: TAKE_SHORT(uint16_t);
+  case 4: TAKE_SHORT(uint32_t);
+  default: TAKE_SHORT(uint64_t);
+  }
+}
+
 /* Lines of few elements, as many as the kernel sorts beside each other. */
 static void sort_short(void *arg, int64_t begin, int64_t end) {
   const sort_lines *s = arg;
-  const luc_sort_job *job = s->job;
-  const int64_t inner = job->inner, apart = inner == 1 ? job->n : 1;
   luc_sort_short lines;
   for (int64_t line = begin, m; line < end; line += m) {
-    const int64_t beside = line % inner, before = line - beside;
-    const int64_t first = before * job->n + beside, to = before * s->kept + beside;
-    m = luc__min64(inner == 1 ? end - line : luc__min64(inner - beside, end - line),
-                   LUC_SORT_BESIDE);
-    for (int64_t k = 0; k < job->n; k++)
-      s->kernels->keys(job->x, job->dtype, first + k * inner, apart, m,
-                       job->descending ? UINT64_MAX : 0, lines.keys[k]);
-    s->kernels->sort_short(&lines, job->n, wanted(job), m);
-    for (int64_t i = 0; i < m; i++)
-      write_line(job, (int64_t *)&lines.at[pick_short(job, &lines, i)][i], LUC_SORT_BESIDE,
-                 to + i * (inner == 1 ? s->kept : 1), s->kept, job, first + i * apart);
+    m = luc__min64(end - line, LUC_SORT_BESIDE);
+    short_keys(s, line, m, &lines);
+    s->kernels->sort_short(&lines, s->job->n, wanted(s->job), m);
+    write_short(s, line, m, &lines);
   }
 }
 
@@ -569,9 +607,13 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
   s.kernels = luc__kernels(ctx)->sort;
   s.kept = job->pick == LUC_PICK_FIRST ? job->keep : 1;
   if (s.lines == 0 || job->n == 0 || s.kept == 0) return LUC_OK;
-  const int64_t beside = job->inner == 1 ? s.lines : job->inner;
+  if (job->n == 1) { /* nothing to sort */
+    if (job->values) memcpy(job->values, job->x, (size_t)(s.lines * size));
+    if (job->indices) memset(job->indices, 0, (size_t)s.lines * sizeof *job->indices);
+    return LUC_OK;
+  }
   if (job->n <= longest_short(job, s.kernels, s.kept) &&
-      beside >= luc__min64(job->n, LUC_SORT_BESIDE)) {
+      s.lines >= luc__min64(job->n, LUC_SORT_BESIDE)) {
     luc__parallel_for(ctx, s.lines, GRAIN / job->n, sort_short, &s);
     return LUC_OK;
   }
