@@ -163,13 +163,19 @@ static void share_out(luc_context *ctx, scan_job *job, luc_range_fn fn) {
 static void scan_columns(void *arg, int64_t begin, int64_t end) {
   const scan_job *job = arg;
   const luc_scan *s = job->s;
+  const int64_t step = s->reverse ? -s->inner : s->inner;
+  const int64_t last = s->reverse ? (s->n - 1) * s->inner : 0;
+  int64_t group = begin / job->blocks, column = begin % job->blocks * LUC_SCAN_LINES;
   luc_scan_state state;
   for (int64_t i = begin; i < end; i++) {
-    int64_t column = i % job->blocks * LUC_SCAN_LINES, step, rest = s->inner - column;
-    int64_t first = line_start(s, i / job->blocks * s->inner + column, &step);
-    luc_scan_strip strip = {luc__min64(rest, LUC_SCAN_LINES), s->n, step, s->first};
+    const int64_t first = group * s->n * s->inner + last + column;
+    luc_scan_strip strip = {luc__min64(s->inner - column, LUC_SCAN_LINES), s->n, step, s->first};
     job->kernel->lines(&strip, job->x + first * job->size, job->y + first * job->size,
                        job->at ? job->at + first : NULL, &state);
+    column += LUC_SCAN_LINES;
+    if (column < s->inner) continue;
+    group++;
+    column = 0;
   }
 }
 

@@ -18,7 +18,8 @@ LUC_INLINE luc_vi64 long_places(const int32_t *p) {
   return __builtin_convertvector(*(const half_i32 *)p, luc_vi64);
 }
 
-enum { FEW = 4 }; /* lines side by side, in registers */
+enum { FEW = 4, SOME = 7 };            /* lines side by side, in registers */
+enum { WIDTH = LUC_VECTOR_BYTES / 8 }; /* totals in a vector */
 
 /* No integer is. */
 #define UNORDERED(v) ((v) != (v))
