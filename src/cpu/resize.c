@@ -182,6 +182,12 @@ luc_status luc__taps_turn(luc_context *ctx, luc_dtype dtype, luc_taps *taps) {
   return LUC_OK;
 }
 
+bool luc__taps_copy(const luc_taps *taps) {
+  bool same = taps->in == taps->out && taps->most == 1;
+  for (int64_t o = 0; o < taps->out && same; o++) same = taps->count[o] == 1 && taps->at[o] == o;
+  return same;
+}
+
 void luc__taps_free(luc_context *ctx, luc_taps *taps) {
   luc__free(ctx, taps->block, taps->bytes);
   taps->block = NULL;

@@ -31,6 +31,8 @@ luc_status luc__taps_new(luc_context *ctx, luc_resampling kind, luc_dtype dtype,
                          int64_t out, double scale, bool align_corners, luc_taps *taps);
 /* The tables of the gradient in their place: which outputs an input has gone to. */
 luc_status luc__taps_turn(luc_context *ctx, luc_dtype dtype, luc_taps *taps);
+/* Is each output the input in its place? */
+bool luc__taps_copy(const luc_taps *taps);
 void luc__taps_free(luc_context *ctx, luc_taps *taps);
 
 /* y [outer, out, inner] from x [outer, in, inner]; float32 and float64. rows, of the nearest kinds

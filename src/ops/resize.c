@@ -36,14 +36,22 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
   const int64_t before = luc__product_of(spatial, back ? out_size : in), /* elements */
       after = luc__product_of(spatial, back ? in : out_size);
   const bool last = luc__channels_last(input, spatial);
-  const bool picks = !back && !last && after < before && args[1].as.i <= LUC_RESAMPLE_NEAREST_EXACT;
+  const bool nearest = args[1].as.i <= LUC_RESAMPLE_NEAREST_EXACT && spatial > 1 && !back && !last;
+  const bool picks = nearest && out_size[spatial - 2] <= in[spatial - 2];
+  const bool last_first = nearest ? !picks : after >= before;
+  const int from = nearest && out_size[0] <= in[0] ? spatial : spatial - 1; /* spatial: 0 first */
+  bool moved = false; /* t is no longer the input's memory */
   LUC_GO(luc__dense_images(ctx, input, compute, last, &t));
   for (int k = 0; k < spatial; k++) { /* the last dimension, which takes longest, where few are */
-    const int i = after < before ? k : spatial - 1 - k;
+    const int i = last_first ? (from - k) % spatial : k;
     double scale = args[0].n > 0 ? args[0].as.floats[i] : 0;
     LUC_GO(luc__taps_new(ctx, (luc_resampling)args[1].as.i, compute, in[i], out_size[i], scale,
                          args[2].as.i != 0, &taps));
     if (back) LUC_GO(luc__taps_turn(ctx, compute, &taps));
+    if (luc__taps_copy(&taps) && !rows.block && (moved || k + 1 < spatial)) {
+      luc__taps_free(ctx, &taps);
+      continue;
+    }
     if (picks && i == spatial - 2) { /* no copies of rows: the next pass reads where they lie */
       rows = taps, taps.block = NULL;
       continue;
@@ -52,7 +60,7 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
     luc__taps_free(ctx, &taps);
     if (status != LUC_OK) goto done;
     luc_tensor_release(ctx, t);
-    t = next;
+    t = next, moved = true;
     next = NULL;
   }
   if (last) luc__move_dim(t, t->ndim - 1, 1);
