@@ -152,7 +152,7 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
 }
 
 /* Inputs' gradients by parts, in multiplications, measured: weights are turned by a vector for each
- * part; a single channel waits for what it loads. */
+ * part; a single channel waits for what it loads; of doubles a vector has half as many. */
 static double parts_cost(const luc_conv *c) {
   const int64_t parts = luc__conv_parts_count(c);
   if (parts > LUC_CONV_PARTS) return INFINITY;
@@ -165,7 +165,7 @@ static double parts_cost(const luc_conv *c) {
   const double rows = (double)(p->filters * p->out[0] * p->out[1]), width = (double)p->out[2];
   const double deal = p->stride[2] > 2 ? DEAL_WORK : p->stride[2] > 1 ? ZIP_WORK : COPY_WORK;
   const double image = channels * plane * (k / (double)parts + deal) + rows * (250 + 5 * width);
-  return (double)c->groups *
+  return (c->dtype == LUC_FLOAT64 ? 1.25 : 1) * (double)c->groups *
          ((double)c->batch * image + TURN_WORK * (double)(p->filters * p->channels * parts));
 }
 
