@@ -13,15 +13,35 @@ enum { LUC_FLOAT_LANES = LUC_VECTOR_BYTES / sizeof(float) };
 typedef uint16_t luc_halves __attribute__((vector_size(LUC_VECTOR_BYTES / 2)));
 typedef luc_halves luc_halves_any __attribute__((aligned(2), may_alias));
 
+/* So many halves at p, fewer than four, as a word; and back. */
+LUC_INLINE uint64_t luc__few_halves(const uint16_t *p, int64_t left) {
+  uint32_t first, last;
+  if (left < 2) return left > 0 ? *p : 0;
+  memcpy(&first, p, sizeof first);
+  memcpy(&last, p + left - 2, sizeof last);
+  return first | (uint64_t)last << (16 * (left - 2));
+}
+LUC_INLINE void luc__put_few_halves(uint16_t *p, uint64_t x, int64_t left) {
+  if (left == 1) *p = (uint16_t)x;
+  if (left < 2) return;
+  const uint32_t first = (uint32_t)x, last = (uint32_t)(x >> (16 * (left - 2)));
+  memcpy(p, &first, sizeof first);
+  memcpy(p + left - 2, &last, sizeof last);
+}
+
 LUC_INLINE luc_halves luc__halves(const void *from, int64_t i, int64_t left) {
   const uint16_t *p = (const uint16_t *)from + i;
   if (left >= LUC_FLOAT_LANES) return *(const luc_halves_any *)p;
 #if defined(__AVX512F__)
   return (luc_halves)_mm256_maskz_loadu_epi16((__mmask16)((1u << left) - 1), p);
+#elif defined(__AVX2__)
+  if (left < 4) return (luc_halves)_mm_cvtsi64_si128((long long)luc__few_halves(p, left));
+  uint64_t low, high = 0; /* the last four, of which the word has some */
+  memcpy(&low, p, sizeof low);
+  if (left > 4) memcpy(&high, p + left - 4, sizeof high), high >>= 16 * (8 - left);
+  return (luc_halves)_mm_set_epi64x((long long)high, (long long)low);
 #else
-  luc_halves x = {0};
-  for (int k = 0; k < left; k++) x[k] = p[k];
-  return x;
+  return (luc_halves)luc__few_halves(p, left);
 #endif
 }
 
@@ -112,8 +132,19 @@ LUC_INLINE void luc__put_halves(void *p, luc_halves x, int64_t left) {
   }
 #if defined(__AVX512F__)
   _mm256_mask_storeu_epi16(to, (__mmask16)((1u << left) - 1), (__m256i)x);
+#elif defined(__AVX2__)
+  const uint64_t low = (uint64_t)_mm_cvtsi128_si64((__m128i)x);
+  if (left < 4) {
+    luc__put_few_halves(to, low, left);
+    return;
+  }
+  memcpy(to, &low, sizeof low);
+  if (left == 4) return;
+  const uint64_t high = (uint64_t)_mm_extract_epi64((__m128i)x, 1);
+  const uint64_t last = low >> (16 * (left - 4)) | high << (16 * (8 - left));
+  memcpy(to + left - 4, &last, sizeof last);
 #else
-  for (int k = 0; k < left; k++) to[k] = x[k];
+  luc__put_few_halves(to, (uint64_t)x, left);
 #endif
 }
 /* As luc__stream. */
