@@ -26,11 +26,13 @@ enum {
   TURN_MIN = 8,
   WIDE = 2048,
   BLOCK = 1 << 16,
+  BLOCK_MIN = 256,
   LINE = 64
 };
 
 typedef struct operand {
   bool direct, is_number;
+  bool run; /* its elements lie side by side in a run, or wherever chunks cross runs */
   int like; /* an input before that is the same memory, or this one */
   luc_dtype dtype;
   luc_load_fn load;
@@ -80,23 +82,30 @@ static bool is_once(const ew_job *job, int input) {
 
 /* ---- moving chunks ---- */
 
-/* How many whole runs from here on, within n elements, lie at one distance. */
-static int64_t even_runs(const luc_nest *nest, const luc_cursor *c, int64_t n) {
-  if (nest->ndim < 2 || c->at[0] != 0) return 0;
-  int64_t runs = n / nest->sizes[0], left = nest->sizes[1] - c->at[1];
-  if (runs > left) runs = left;
-  return runs > 1 ? runs : 0;
+/* How many whole blocks of the dimensions below d, from here on within n elements, lie one distance
+ * along d apart; 0 for one alone. */
+static int64_t even_blocks(const luc_nest *nest, const luc_cursor *c, int d, int64_t n) {
+  if (nest->ndim <= d) return 0;
+  for (int k = 0; k < d; k++) {
+    if (c->at[k] != 0) return 0;
+    n /= nest->sizes[k];
+  }
+  n = luc__min64(n, nest->sizes[d] - c->at[d]);
+  return n > 1 ? n : 0;
 }
 
-/* Moves over so many runs, or, where there are none, over k elements of one. */
-static void pass(const luc_nest *nest, luc_cursor *c, int64_t runs, int64_t k) {
-  for (int i = 0; runs > 1 && i < nest->count; i++) c->ptr[i] += (runs - 1) * nest->strides[i][1];
-  if (runs > 1) c->at[1] += runs - 1;
-  luc__nest_advance(nest, c, runs > 0 ? nest->sizes[0] : k);
+/* Moves over n of them. */
+static void pass(const luc_nest *nest, luc_cursor *c, int d, int64_t n) {
+  for (int k = 1; k <= d; k++) {
+    const int64_t over = (k < d ? nest->sizes[k] : n) - 1;
+    c->at[k] += over;
+    for (int i = 0; i < nest->count; i++) c->ptr[i] += over * nest->strides[i][k];
+  }
+  luc__nest_advance(nest, c, d > 0 ? nest->sizes[0] : n);
 }
 
 /* n elements of `size` bytes from `at` on, of the nest's operand i, to memory without gaps, or back
- * from there. */
+ * from there: of a few rows that come again and again, the first of all, then the second of all. */
 static void move_elements(const ew_job *job, int i, const luc_cursor *at, int64_t n, int64_t size,
                           char *chunk, bool back) {
   const luc_nest *nest = &job->nest;
@@ -111,20 +120,27 @@ static void move_elements(const ew_job *job, int i, const luc_cursor *at, int64_
   }
   luc_cursor c = *at;
   while (n > 0) {
-    int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
-    int64_t runs = even_runs(nest, &c, n);
-    if (runs > 0 && back)
-      job->copy->runs[log](c.ptr[i], steps[1], steps[0], chunk, k * size, size, k, runs);
-    else if (runs > 0)
-      job->copy->runs[log](chunk, k * size, size, c.ptr[i], steps[1], steps[0], k, runs);
-    else if (back)
-      job->copy->move[log](c.ptr[i], steps[0], chunk, size, k);
-    else
-      job->copy->move[log](chunk, size, c.ptr[i], steps[0], k);
-    int64_t moved = runs > 0 ? runs * k : k;
+    const int64_t run = luc__min64(nest->sizes[0] - c.at[0], n);
+    int d = 2;
+    int64_t count = even_blocks(nest, &c, d, n), rows = nest->sizes[1];
+    if (count <= rows) count = even_blocks(nest, &c, d = 1, n), rows = 1;
+    if (count == 0) count = run, d = 0;
+    const int64_t row = run * size, block = rows * row;
+    for (int64_t r = 0; r < rows; r++) {
+      char *far = c.ptr[i] + r * steps[1], *near = chunk + r * row;
+      if (d == 0 && back)
+        job->copy->move[log](far, steps[0], near, size, run);
+      else if (d == 0)
+        job->copy->move[log](near, size, far, steps[0], run);
+      else if (back)
+        job->copy->runs[log](far, steps[d], steps[0], near, block, size, run, count);
+      else
+        job->copy->runs[log](near, block, size, far, steps[d], steps[0], run, count);
+    }
+    const int64_t moved = d == 0 ? run : count * rows * run;
     chunk += moved * size;
     n -= moved;
-    if (n > 0) pass(nest, &c, runs, k);
+    if (n > 0) pass(nest, &c, d, count);
   }
 }
 
@@ -133,7 +149,7 @@ static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, ch
                    char *spare) {
   const operand *o = &job->operands[i];
   const int64_t size = (int64_t)luc__dtype_size(o->dtype), stride = job->nest.strides[i][0];
-  const bool whole = n <= job->nest.sizes[0] - at->at[0];
+  const bool whole = o->run || n <= job->nest.sizes[0] - at->at[0];
   const bool as_it_is = job->alike != LUC_NUM_DTYPES && o->widen == NULL;
   const char *from = at->ptr[i];
   if (whole && !as_it_is && o->widen == NULL) {
@@ -154,7 +170,8 @@ static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, ch
 static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *chunk, char *spare) {
   const luc_dtype dtype = job->operands[0].dtype;
   const int64_t size = (int64_t)luc__dtype_size(dtype), stride = job->nest.strides[0][0];
-  const bool whole = n <= job->nest.sizes[0] - at->at[0], truth = gives_bytes(job);
+  const bool whole = job->operands[0].run || n <= job->nest.sizes[0] - at->at[0];
+  const bool truth = gives_bytes(job);
   const luc_compute compute = truth ? luc__compute(dtype) : job->compute;
   if (!truth && job->alike != LUC_NUM_DTYPES) {
     move_elements(job, 0, at, n, size, chunk, true);
@@ -176,13 +193,14 @@ static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *ch
 }
 
 /* How many elements are gathered at once: results that are scattered should meet what was read in
- * place while it is in the first-level cache. */
+ * place while it is in the first-level cache. Chunks that cross rows of runs end with one. */
 static int64_t find_chunk(const ew_job *job) {
   const luc_nest *nest = &job->nest;
-  if (job->operands[0].direct) return CHUNK;
-  int64_t apart = nest->strides[0][0];
-  if (job->joined && nest->ndim > 1) apart = nest->strides[0][1] / nest->sizes[0];
-  return luc__clamp64(SPAN / (llabs(apart) + 1), CHUNK / 4, CHUNK);
+  int64_t chunk = CHUNK, apart = nest->strides[0][0];
+  if (job->joined) apart = nest->strides[0][1] / nest->sizes[0];
+  if (!job->operands[0].direct) chunk = luc__clamp64(SPAN / (llabs(apart) + 1), CHUNK / 4, CHUNK);
+  const int64_t block = job->joined && nest->ndim > 2 ? nest->sizes[0] * nest->sizes[1] : 1;
+  return block > chunk ? chunk : chunk - chunk % block;
 }
 
 static int64_t run_length(const ew_job *job, const luc_cursor *c, int64_t left, bool all_direct) {
@@ -270,7 +288,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   luc_cursor c;
   luc__nest_seek(&job->nest, begin, &c);
   while (begin < end) {
-    int64_t rows = nothing_moves || job->fills ? even_runs(&job->nest, &c, end - begin) : 0;
+    int64_t rows = nothing_moves || job->fills ? even_blocks(&job->nest, &c, 1, end - begin) : 0;
     if (rows > CHUNK && job->fills) rows = CHUNK;
     if (rows > 0) {
       if (job->fills)
@@ -278,7 +296,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
       else
         run_rows(job, &c, rows, &scratch);
       begin += rows * job->nest.sizes[0];
-      if (begin < end) pass(&job->nest, &c, rows, 0);
+      if (begin < end) pass(&job->nest, &c, 1, rows);
       continue;
     }
     int64_t n = run_length(job, &c, end - begin, all_direct);
@@ -419,9 +437,8 @@ static void describe(ew_job *job, int i, const luc_tensor *t) {
       alike ? o->widen == NULL : luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute;
   if (i == 0 && gives_bytes(job)) native = is_byte(o->dtype);
   int64_t size = (int64_t)luc__dtype_size(o->dtype);
-  bool run =
-      job->joined ? luc__nest_is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
-  o->direct = native && (run || (i > 0 && is_once(job, i)));
+  o->run = job->joined ? luc__nest_is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
+  o->direct = native && (o->run || (i > 0 && is_once(job, i)));
 }
 
 /* Decides which inputs are one element for a run: of those not all may be, unless a run without
@@ -512,7 +529,9 @@ static void arrange(ew_job *job, const luc_tensor *out, const luc_ew_input *in) 
   bool is_short = run < SHORT_RUN || run * job->size <= LINE;
   for (int i = 0; i <= job->kernel->inputs; i++)
     is_short |= !job->operands[i].direct && run < MOVED_RUN;
-  if (job->together == 1 && job->nest.ndim > 1 && is_short) plan(job, true, out, in);
+  is_short &= job->together == 1 || job->together * run < LINE;
+  if (job->nest.ndim > 1 && is_short && !(job->fills && job->nest.sizes[1] >= SHORT_RUN))
+    plan(job, true, out, in);
   job->chunk = find_chunk(job);
   if (past_cache(job, out, in)) job->how |= LUC_EW_STREAM;
 }
@@ -617,6 +636,7 @@ static bool run_turned(luc_context *ctx, ew_job *job, luc_tensor *out, const luc
   luc__nest_swap(nest, 1, across);
   choose_block(&t);
   const int64_t block = t.rows * t.cols, from = parallel_from(job->kernel) / 2;
+  if (block < BLOCK_MIN) return false;
   const int64_t blocks = nest->numel / (nest->sizes[0] * nest->sizes[1]) *
                          luc__cuts(nest->sizes[0], t.cols) * luc__cuts(nest->sizes[1], t.rows);
   return luc__parallel_scratch(ctx, blocks, luc__max64(from / block, 1),
