@@ -451,7 +451,7 @@ luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
                             (long long)x->sizes[dim]);
   LUC_TRY(half_of(ctx, x, dim, 0, &a));
   LUC_TRY(half_of(ctx, x, dim, 1, &gate));
-  LUC_TRY(luc__out(ctx, out, x->dtype, a->ndim, a->sizes, &y));
+  LUC_TRY(result_like(ctx, out, x->dtype, 1, (const luc_tensor *const[]){a}, &y));
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->glu, x->dtype, y,
                        (luc_ew_input[]){{.t = a}, {.t = gate}}, NULL);
   return LUC_OK;
