@@ -26,9 +26,26 @@ static luc_status check_alpha(luc_context *ctx, const luc_value *args) {
   return LUC_OK;
 }
 
+/* A number as one of the dtype computed in: sums and products of numbers that wrap are the same,
+ * what remains of a division is not. */
+static luc_value wrapped(luc_value v, luc_dtype dtype) {
+  if (v.kind != LUC_INT || luc__dtype_has_gradient(dtype)) return v;
+  return luc_v_int(luc__scalar_int(luc__scalar_as(luc_as_scalar(&v), dtype)));
+}
+
+/* add, sub or mul, of integers with a number that may not be one of theirs. */
+static luc_status in_ring(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
+  luc_value both[2] = {args[0], args[1]};
+  for (int i = 0; i < 2; i++) {
+    const luc_tensor *t = luc_as_tensor(&args[1 - i]);
+    if (t && t->dtype != LUC_INT64 && luc__dtype_is_int(t->dtype))
+      both[i] = wrapped(args[i], t->dtype);
+  }
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, both, NULL, out);
+}
+
 luc_status luc__run_add(luc_context *ctx, luc_value *args, luc_value *out) {
-  if (args[2].kind == LUC_INT && args[2].as.i == 1)
-    return luc__pointwise(ctx, LUC_EW_add, LUC_RULE_SAME, args, NULL, out);
+  if (args[2].kind == LUC_INT && args[2].as.i == 1) return in_ring(ctx, LUC_EW_add, args, out);
   LUC_TRY(check_alpha(ctx, args));
   const luc_ew_params params = luc__ew_param(luc_as_scalar(&args[2]));
   return luc__pointwise(ctx, LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
@@ -62,8 +79,7 @@ luc_status luc__run_sub(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, !is_bool(&args[0]) && !is_bool(&args[1]), LUC_ERR_TYPE,
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
             "trying to invert a mask, use bitwise_not() or logical_not() instead.");
-  if (args[2].kind == LUC_INT && args[2].as.i == 1)
-    return luc__pointwise(ctx, LUC_EW_sub, LUC_RULE_SAME, args, NULL, out);
+  if (args[2].kind == LUC_INT && args[2].as.i == 1) return in_ring(ctx, LUC_EW_sub, args, out);
   LUC_TRY(check_alpha(ctx, args));
   luc_scalar alpha = luc_as_scalar(&args[2]);
   if (alpha.kind == LUC_SCALAR_FLOAT)
@@ -107,8 +123,7 @@ static bool takes_number(const luc_value *v, const luc_value *number) {
 
 luc_status luc__run_mul(luc_context *ctx, luc_value *args, luc_value *out) {
   const int of = args[0].kind == LUC_TENSOR ? 0 : 1;
-  if (!takes_number(&args[of], &args[1 - of]))
-    return luc__pointwise(ctx, LUC_EW_mul, LUC_RULE_SAME, args, NULL, out);
+  if (!takes_number(&args[of], &args[1 - of])) return in_ring(ctx, LUC_EW_mul, args, out);
   return by_number(ctx, LUC_EW_scaled, &args[of], luc_as_scalar(&args[1 - of]), out);
 }
 
@@ -164,13 +179,6 @@ static luc_status check_divisor(luc_context *ctx, const luc_value *args) {
   bool zero = t ? luc__any_zero(ctx, t) : args[1].as.i == 0;
   LUC_CHECK(ctx, !zero, LUC_ERR_VALUE, "div: ZeroDivisionError: an integer was divided by zero");
   return LUC_OK;
-}
-
-/* A number becomes one of the dtype divided in: sums and products of numbers that wrap are the
- * same, what remains of a division is not. */
-static luc_value wrapped(luc_value v, luc_dtype dtype) {
-  if (v.kind != LUC_INT || luc__dtype_has_gradient(dtype)) return v;
-  return luc_v_int(luc__scalar_int(luc__scalar_as(luc_as_scalar(&v), dtype)));
 }
 
 static luc_status divide(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
