@@ -28,13 +28,14 @@ static luc_status floats_only(luc_context *ctx, const luc_value *args, int n) {
 /* ---- powers ---- */
 
 /* The exponents that have a kernel of their own. */
-static bool simple_power(const luc_value *exponent, luc_ew *op) {
+static bool simple_power(const luc_value *exponent, luc_dtype dtype, luc_ew *op) {
   if (exponent->kind == LUC_TENSOR) return false;
   double s = luc_as_double(exponent);
   if (s == 2) return *op = LUC_EW_square, true;
   if (s == 0.5) return *op = LUC_EW_sqrt, true;
   if (s == -0.5) return *op = LUC_EW_rsqrt, true;
   if (s == -1) return *op = LUC_EW_reciprocal, true;
+  if (s == -2 && !luc__dtype_is_complex(dtype)) return *op = LUC_EW_inverse_square, true;
   return false;
 }
 
@@ -59,7 +60,7 @@ luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, is_float || args[1].kind != LUC_INT || args[1].as.i >= 0, LUC_ERR_VALUE,
             "Integers to negative integer powers are not allowed.");
   luc_ew op;
-  if (is_float && args[0].kind == LUC_TENSOR && simple_power(&args[1], &op))
+  if (is_float && args[0].kind == LUC_TENSOR && simple_power(&args[1], dtype, &op))
     return luc__pointwise_as(ctx, op, dtype, args, NULL, out);
   if (luc__dtype_is_complex(dtype) && args[0].kind == LUC_TENSOR && args[1].kind != LUC_TENSOR) {
     double s = luc_as_double(&args[1]);
