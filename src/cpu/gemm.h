@@ -61,8 +61,8 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *g);
 void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n);
 /* The same as luc__gemm for int32, int64 and complex numbers: C = A B (alpha, bias and relu are
  * ignored, beta is 0). Many rows want B's columns adjacent; complex ones need them so, or in both
- * factors what is adjacent along k. And of int16, int8 or uint8, whose C is int16, and of float16 or
- * bfloat16, where A or B is a vector whose elements along k are adjacent, whose C and bias are
+ * factors what is adjacent along k. And of int16, int8 or uint8, whose C is int16; and of float16
+ * or bfloat16, where A or B is a vector whose elements along k are adjacent, whose C and bias are
  * float32, with relu. */
 luc_status luc__gemm_unpacked(luc_context *ctx, const luc_gemm *g);
 

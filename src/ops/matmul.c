@@ -565,8 +565,7 @@ static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value
       g.dtype = (luc_dtype)input->dtype;
     LUC_TRY(lies ? operand(ctx, input, g.dtype, false, &x)
                  : luc__as_dense(ctx, input, g.dtype, &x));
-    LUC_TRY(halves ? operand(ctx, weight, g.dtype, false, &w)
-                   : luc__as_dense(ctx, weight, g.dtype, &w));
+    LUC_TRY(operand(ctx, weight, g.dtype, false, &w));
   }
   g.k = g.a_row = x->sizes[last], g.a_col = 1;
   if (lies) g.a_row = x->strides[0], g.a_col = x->strides[1];
