@@ -7,7 +7,7 @@
 #include "cpu/kernels.h"
 #include "cpu/pool2d_kernels.h"
 
-enum { PIECE_WORK = 1 << 15 }; /* elements met per piece: some microseconds */
+enum { PIECE_WORK = 1 << 14 }; /* elements met per piece: some microseconds */
 
 typedef struct job {
   const luc_pool2d *p;

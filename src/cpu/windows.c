@@ -11,7 +11,7 @@
 #include "cpu/pool2d_kernels.h"
 #include "tensor/tensor.h"
 
-enum { PIECE_WORK = 1 << 14 }; /* elements met per piece */
+enum { PIECE_WORK = 1 << 12 }; /* elements met per piece */
 
 /* ---- tables ---- */
 

@@ -1,53 +1,11 @@
 -- Nearly every operator and layer beside PyTorch's: a row is one call, as text that both sides
 -- read. Lua runs it as it stands, operators.py after replacing {a = 1} by **dict(a=1); the words
--- that make its arguments are defined here and there. Dimensions are negative, so that they mean
--- the same in both. A call with w(...) among its arguments is differentiated for all of those and
--- the layer's parameters.
+-- that make its arguments are words.lua's and operators.py's. Dimensions are negative, so that they
+-- mean the same in both. A call with w(...) among its arguments is differentiated for all of those
+-- and the layer's parameters.
 
 local cases = dofile("tests/bench/list.lua")()
-
--- ---- words: w is wanted a gradient of, p positive, ids count from 1 to n ----
-
-local function words(lucerna, leaves)
-  local W = { F = lucerna.nn.functional }
-  local function maker(make, dtype)
-    return function(...) return make({ ... }):to(dtype) end
-  end
-  local function positive(size) return lucerna.rand(size) * 0.9 + 0.05 end
-  local function whole(size) return lucerna.randint(1, 20, size) end
-  W.f32, W.f64 = maker(lucerna.randn, lucerna.float32), maker(lucerna.randn, lucerna.float64)
-  W.h16, W.b16 = maker(lucerna.randn, lucerna.float16), maker(lucerna.randn, lucerna.bfloat16)
-  W.p32, W.p64 = maker(positive, lucerna.float32), maker(positive, lucerna.float64)
-  W.i64, W.i32 = maker(whole, lucerna.int64), maker(whole, lucerna.int32)
-  W.u8, W.c64 = maker(whole, lucerna.uint8), maker(lucerna.randn, lucerna.complex64)
-  function W.b8(...) return lucerna.rand({ ... }):gt(0.5) end
-  function W.w(x, ...)
-    x = (math.type(x) and lucerna.randn(x, ...) or x):requires_grad_()
-    leaves[#leaves + 1] = x
-    return x
-  end
-  function W.ids(n, ...) return lucerna.randint(1, n + 1, { ... }) end
-  function W.list(...) return { ... } end
-  function W.scalar(value) return lucerna.tensor(value) end
-  function W.turned(x) return x:transpose(-1, -2) end
-  function W.eval(layer) return layer:eval() end
-  function W.grid(a, b, c) return lucerna.rand(a, b, c, 2) * 2 - 1 end
-  function W.definite(n)
-    local x = lucerna.randn(n, n)
-    return x:mm(x:t()) + lucerna.eye(n) * n
-  end
-  function W.pooled(...)
-    return select(2, W.F.max_pool2d(lucerna.randn(...), 2, { return_indices = true }))
-  end
-  function W.all16(value)
-    local list = {}
-    for i = 1, 16 do list[i] = value end
-    return list
-  end
-  return setmetatable(W, { __index = function(_, name)
-    return lucerna[name] or function(x, ...) return x[name](x, ...) end
-  end })
-end
+local words = dofile("tests/bench/words.lua")
 
 -- ---- a row ----
 
@@ -703,6 +661,47 @@ rows [[
   fft.fft2(c64(4, 128, 128))
   fft.fft(c64(1000, 101))
   fft.rfft(w(64, 1024))
+]]
+
+-- ---- layouts: turned, with gaps, expanded, of few columns or none ----
+
+family = "layouts"
+rows [[
+  addcdiv(f32(2350, 4, 7), f32(4, 1), turned(f32(2350, 7, 4)))
+  le(transpose(f64(2, 2, 3, 2049), -1, -4), f64(3, 1))
+  mul(to(i32(2779, 7, 7), int16), to(i32(2779, 1, 7), int16))
+  logical_and(b8(9, 409, 8), transpose(b8(8, 409, 9), -1, -3))
+  add(f32(12000, 8), f32(12000, 1))
+  contiguous(expand(f32(12000, 1), 12000, 8))
+  F.prelu(f32(1083, 259), f32(259))
+  F.glu(turned(f32(32, 2050)), -2)
+  F.glu(turned(h16(3, 5, 2050)), -2)
+  rsub(inside(u8(300, 200)), -3)
+  pow(p32(300, 333), -2)
+  pow(w(p32(300, 200)), -1)
+  F.linear(f64(9, 49), turned(f64(49, 472)))
+  F.linear(f32(1, 784), turned(f32(784, 512)))
+  F.linear(f32(0, 2049), every(2, f32(1537, 4098)))
+  addmm(f32(3), turned(every(2, turned(f32(512, 300)))), f32(300, 3), {beta = 0.5})
+  matmul(f32(12, 226, 114), f32(12, 114, 4))
+  mm(u8(5, 511), u8(511, 514))
+  mm(u8(425, 467), turned(u8(2, 467)))
+  mm(i32(8, 1000), turned(i32(1000, 1000)))
+  logcumsumexp(f32(3300, 49), -2)
+  cumsum(f32(3909, 3, 3), -2)
+  max(f32(4199, 14, 1), -1)
+  median(every(2, f32(1399, 6, 6)), -2)
+  sort(f32(4, 65, 9, 3), -2)
+  index_select(transpose(f32(6, 49, 48), -1, -3), -2, ids(49, 82))
+  amax(expand(u8(300, 1, 300), 300, 4, 300), -2)
+  cat(list(f32(2000, 40), f32(2000, 40)), -1)
+  softmax(f32(64, 1693, 2), -2)
+  F.layer_norm(b16(4000, 21), list(21))
+  F.interpolate(f32(2, 17, 13, 39), {size = list(64, 1)})
+  F.adaptive_max_pool2d(f32(2, 17, 17, 38), list(11, 1))
+  F.avg_pool2d(f64(2, 17, 51, 7), 4, list(2, 4), list(2, 1))
+  F.avg_pool3d(f32(3, 16, 11, 16, 11), list(3, 4, 1), list(1, 4, 2), list(0, 1, 0))
+  F.conv_transpose3d(f64(2, 16, 4, 6, 4), f64(16, 1, 3, 4, 3), {stride = list(1, 3, 1)})
 ]]
 
 -- ---- random numbers ----

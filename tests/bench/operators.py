@@ -43,6 +43,8 @@ def words(leaves):
         list=lambda *items: list(items),
         scalar=torch.tensor,
         turned=lambda x: x.transpose(-1, -2),
+        inside=lambda x: x.narrow(-1, 1, x.size(-1) - 2),
+        every=lambda n, x: x[..., ::n],
         eval=lambda layer: layer.eval(),
         grid=lambda *size: torch.rand(*size, 2) * 2 - 1,
         pooled=lambda *size: F.max_pool2d(torch.randn(*size), 2, return_indices=True)[1],
