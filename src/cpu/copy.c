@@ -16,8 +16,9 @@ enum {
   GRAIN = 1 << 16,
   TURN_MIN = 8,
   STREAM_FROM = 1 << 22,
-  SHORT_RUN = 64,  /* these are brought together before they are converted, */
-  STEPS_FROM = 256 /* where there are so many elements */
+  SHORT_RUN = 64,   /* these are brought together before they are converted, */
+  STEPS_FROM = 256, /* where there are so many elements */
+  MANY_TIMES = 4    /* each element comes, for it to be converted once */
 };
 
 typedef struct copy_job {
@@ -272,6 +273,32 @@ static bool wants_steps(const copy_job *job) {
   return nest->sizes[0] < SHORT_RUN || far;
 }
 
+/* Elements that come again and again are converted once. */
+static luc_status copy_repeated(luc_context *ctx, luc_tensor *dst, const luc_tensor *src,
+                                const luc_tensor *once) {
+  luc_tensor *middle;
+  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)dst->dtype, once->ndim, once->sizes, &middle));
+  luc_tensor wide = *middle;
+  wide.numel = src->numel;
+  for (int d = 0; d < src->ndim; d++) {
+    wide.sizes[d] = src->sizes[d];
+    if (src->strides[d] == 0) wide.strides[d] = 0;
+  }
+  luc_status status = luc__copy(ctx, middle, once);
+  if (status == LUC_OK) status = luc__copy(ctx, dst, &wide);
+  luc_tensor_release(ctx, middle);
+  return status;
+}
+
+/* src without what repeats its elements. */
+static luc_tensor without_repeats(const luc_tensor *src) {
+  luc_tensor once = *src;
+  for (int d = 0; d < src->ndim; d++)
+    if (src->strides[d] == 0) once.sizes[d] = 1;
+  once.numel = luc__product(once.ndim, once.sizes);
+  return once;
+}
+
 /* Are integers of one dtype, or bools, those of another as they lie? */
 static bool same_bytes(luc_dtype from, luc_dtype to) {
   return to != LUC_BOOL && !luc__dtype_is_float(from) && !luc__dtype_is_float(to) &&
@@ -300,10 +327,15 @@ luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
   luc__nest_add(&job.nest, dst);
   luc__nest_add(&job.nest, src);
   luc__nest_simplify(&job.nest);
-  if (job.to == job.from)
+  if (job.to == job.from) {
     copy_same(ctx, &job);
-  else if (!wants_steps(&job) || copy_in_steps(ctx, &job, dst, src) != LUC_OK)
-    copy_other(ctx, &job);
+    return LUC_OK;
+  }
+  const luc_tensor once = without_repeats(src);
+  if (dst->numel >= STEPS_FROM && MANY_TIMES * once.numel <= dst->numel &&
+      copy_repeated(ctx, dst, src, &once) == LUC_OK)
+    return LUC_OK;
+  if (!wants_steps(&job) || copy_in_steps(ctx, &job, dst, src) != LUC_OK) copy_other(ctx, &job);
   return LUC_OK;
 }
 
