@@ -305,7 +305,8 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
       const operand *o = &job->operands[i];
       in[i - 1] = o->is_number ? (const void *)&o->number : o->direct ? c.ptr[i] : scratch.data[i];
       const int64_t m = is_once(job, i) ? 1 : n;
-      const bool again = !job->joined && held[i] == c.ptr[i] && count[i] == m;
+      const bool keeps = !job->joined && !job->fills; /* rows that are filled take the chunks */
+      const bool again = keeps && held[i] == c.ptr[i] && count[i] == m;
       if (o->like != i)
         in[i - 1] = in[o->like - 1];
       else if (!o->direct && !again)

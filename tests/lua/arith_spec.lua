@@ -699,3 +699,11 @@ describe("truth values", function()
     end
   end)
 end)
+
+it("small integers are widened once for each row that one of them fills", function()
+  for _, rows in ipairs {18, 1025} do
+    local function filled(t) return t:view(1, rows, 1):expand(800, rows, 7) end
+    local few, b = lucerna.arange(rows):remainder(100), lucerna.arange(rows):int()
+    assert.is_true(filled(few:char() + b):equal(filled(few:char()) + filled(b)))
+  end
+end)
