@@ -64,8 +64,9 @@ end
 
 --- A name among the entries of an array, which would be lost, or nil: lr in {weight, lr = 0.1}.
 function check.stray(list)
-  local key = next(list, list[1] ~= nil and #list or nil)
-  return type(key) == "string" and key ~= "n" and key or nil -- n is table.pack's
+  for key in next, list do
+    if type(key) == "string" and key ~= "n" then return key end -- n is table.pack's
+  end
 end
 
 --- Raises if value is a module's method that was to be called, as in optim.SGD(net.parameters).

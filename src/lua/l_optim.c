@@ -161,18 +161,10 @@ static int optimizer_fields(lua_State *L) {
 static int optimizer_params(lua_State *L) {
   lua_settop(L, 1);
   if (!lua_istable(L, 1) || lua_getmetatable(L, 1)) return 0;
-  int n = (int)lua_rawlen(L, 1);
-  lua_createtable(L, n, 0);
-  for (int i = 1; i <= n; i++) {
-    lua_rawgeti(L, 1, i);
-    if (!luc_l_tobox(L, -1)) return 0;
-    lua_rawseti(L, 2, i);
-  }
-  if (n > 0)
-    lua_pushinteger(L, n);
-  else
-    lua_pushnil(L);
-  if (lua_next(L, 1)) return 0; /* what is no array */
+  lua_createtable(L, (int)lua_rawlen(L, 1), 0);
+  lua_Integer n = 0; /* keys in another order may be no array's */
+  for (lua_pushnil(L); lua_next(L, 1); lua_rawseti(L, 2, n))
+    if (!lua_isinteger(L, 3) || lua_tointeger(L, 3) != ++n || !luc_l_tobox(L, 4)) return 0;
   return 1;
 }
 

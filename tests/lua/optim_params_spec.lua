@@ -249,3 +249,11 @@ describe("options that change between steps", function()
     assert.same({1.0, 0.0, 1.0}, o.param_groups[1].mask:tolist())
   end)
 end)
+
+it("an array of parameters has no options beside them, wherever its table keeps them", function()
+  for k = 1, 64 do
+    local params = {["a" .. k] = 1, ["b" .. k] = 2, ["c" .. k] = 3}
+    params[1] = lucerna.nn.Parameter(lucerna.zeros(1))
+    assert.error_matches(function() lucerna.optim.SGD(params) end, "params must hold tensors")
+  end
+end)
