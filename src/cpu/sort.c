@@ -532,8 +532,9 @@ static void short_keys(const sort_lines *s, int64_t line, int64_t m, luc_sort_sh
           ((const T *)job->x)[from[i] + (int64_t)lines->at[places[i] + k][i] * inner];             \
   break
 
-/* Writes what is kept of m lines from one on. */
+/* Writes what is kept of m lines from one on: where that is little, of all at once. */
 static void write_short(const sort_lines *s, int64_t line, int64_t m, const luc_sort_short *lines) {
+  enum { MOST = 2 };
   const luc_sort_job *job = s->job;
   const int64_t inner = job->inner;
   int64_t from[LUC_SORT_BESIDE], to[LUC_SORT_BESIDE], places[LUC_SORT_BESIDE];
@@ -545,6 +546,12 @@ static void write_short(const sort_lines *s, int64_t line, int64_t m, const luc_
     if (++beside < inner) continue;
     before += inner;
     beside = 0;
+  }
+  if (s->kept > MOST) {
+    for (int64_t i = 0; i < m; i++)
+      write_line(job, (const int64_t *)&lines->at[places[i]][i], LUC_SORT_BESIDE, to[i], s->kept,
+                 job, from[i]);
+    return;
   }
   for (int64_t k = 0; job->indices && k < s->kept; k++)
     for (int64_t i = 0; i < m; i++)
@@ -563,7 +570,9 @@ static void sort_short(void *arg, int64_t begin, int64_t end) {
   const sort_lines *s = arg;
   luc_sort_short lines;
   for (int64_t line = begin, m; line < end; line += m) {
+    const int64_t rest = s->job->inner - line % s->job->inner; /* keys of two rows take longer */
     m = luc__min64(end - line, LUC_SORT_BESIDE);
+    if (rest >= LUC_SORT_BESIDE / 2) m = luc__min64(m, rest);
     short_keys(s, line, m, &lines);
     s->kernels->sort_short(&lines, s->job->n, wanted(s->job), m);
     write_short(s, line, m, &lines);
