@@ -303,7 +303,9 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
     LUC_TRY(luc__contiguous_as(ctx, values, self->dtype, &values));
   bool in_place = out->kind == LUC_TENSOR;
   target = self;
-  if (!in_place) LUC_GO(luc__begin_in_order(ctx, self, out, &target));
+  if (!in_place) /* as the values lie: those of turned rows meet memory in self's order */
+    LUC_GO((luc__is_contiguous(values) ? luc__begin_write : luc__begin_in_order)(ctx, self, out,
+                                                                                 &target));
   LUC_GO(make_plan(ctx, target, in_place ? self : NULL, &args[1], &p));
   LUC_GO(spread_values(ctx, &p, op, target, values, &wide, &step));
   LUC_GO(move(ctx, &p, op, target, wide, step, !in_place));
