@@ -416,6 +416,13 @@ static way choose_way(luc_context *ctx, const luc_gemm *g) {
   return best;
 }
 
+static bool makes_dots(way w) {
+  return w == WAY_DOTS || w == WAY_DOTS_TURNED;
+}
+static bool turns_c(way w) {
+  return w == WAY_ROWS_TURNED || w == WAY_DOTS_TURNED;
+}
+
 /* Are items of a batch pieces, for which nothing is packed? */
 static bool suits_items(const luc_gemm *g, way best) {
   const luc_gemm back = turn(g);
@@ -423,15 +430,15 @@ static bool suits_items(const luc_gemm *g, way best) {
          (best != WAY_ROWS_TURNED || path_of_rows(&back) == PATH_BLOCK);
 }
 
-typedef struct ways_job {
+typedef struct items_job {
   luc_gemm g;
   const luc_gemm_kernels *kernels;
   bool dots, turned;
   int64_t size;
-} ways_job;
+} items_job;
 
-static void run_items(void *arg, void *scratch, int64_t begin, int64_t end) {
-  const ways_job *j = arg;
+static void items(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const items_job *j = arg;
   const luc_gemm_kernels *kernels = j->kernels;
   for (int64_t item = begin; item < end; item++) {
     luc_gemm g = j->g;
@@ -452,22 +459,20 @@ static void run_items(void *arg, void *scratch, int64_t begin, int64_t end) {
 }
 
 /* Of a batch, an item is a piece. */
-static luc_status run_ways(luc_context *ctx, const luc_gemm *g, way best) {
-  ways_job j = {.g = *g, .kernels = luc__gemm_kernels(ctx, g)};
-  j.dots = best == WAY_DOTS || best == WAY_DOTS_TURNED;
-  j.turned = best == WAY_ROWS_TURNED || best == WAY_DOTS_TURNED;
+static luc_status run_items(luc_context *ctx, const luc_gemm *g, way best) {
+  items_job j = {.g = *g, .kernels = luc__gemm_kernels(ctx, g)};
+  j.dots = makes_dots(best), j.turned = turns_c(best);
   j.size = (int64_t)luc__dtype_size(g->dtype);
   const int64_t copied = j.dots && g->b_row != 1 ? g->k * g->n : 0;
   const size_t scratch = (size_t)((copied + (j.turned ? g->m * g->n : 0)) * j.size);
   const int64_t work = g->m * g->n * (g->k * weight_of(g) + WRITE_WORK);
-  return luc__parallel_scratch(ctx, g->batch, PIECE_WORK / work + 1, scratch, run_items, &j);
+  return luc__parallel_scratch(ctx, g->batch, PIECE_WORK / work + 1, scratch, items, &j);
 }
 
 /* Dots of a B whose rows lie one after another are those of a turned copy. */
 static luc_status run_way(luc_context *ctx, const luc_gemm *whole, way best) {
-  if (whole->batch > 1) return run_ways(ctx, whole, best);
-  const bool dots = best == WAY_DOTS || best == WAY_DOTS_TURNED;
-  const bool turned = best == WAY_ROWS_TURNED || best == WAY_DOTS_TURNED;
+  if (whole->batch > 1) return run_items(ctx, whole, best);
+  const bool dots = makes_dots(best), turned = turns_c(best);
   luc_gemm g = *whole;
   void *copy = NULL;
   size_t bytes = 0;
