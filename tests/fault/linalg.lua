@@ -27,6 +27,9 @@ local function scenario()
   -- few columns: B is turned for dots, and what is turned is turned back
   local x, w = lucerna.ones(64, 60), lucerna.ones(60, 4)
   assert(x:mm(w)[64][4]:item() == 60 and w:t():mm(x:t())[4][64]:item() == 60)
+  assert(lucerna.ones(3, 64, 60):matmul(w)[3][64][4]:item() == 60)
+  assert(lucerna.addmm(lucerna.ones(4), x, w)[64][4]:item() == 61)
+  assert(lucerna.nn.functional.linear(x, w:t())[64][4]:item() == 60)
   assert(linalg.matrix_rank(a):item() == 3)
 end
 

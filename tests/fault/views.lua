@@ -28,6 +28,13 @@ local function scenario()
   local at = lucerna.tensor {2, 1}
   at:index_fill_(1, at, 1) -- its positions are copied before they are written
   lucerna.tensordot(x, x, {{1}, {2}})
+  local row = lucerna.tensor {1.5, 2.5} -- converted once, or as often as it comes
+  assert(lucerna.zeros(200, 2):half():copy_(row)[200][2]:item() == 2.5)
+  local turned = lucerna.zeros(3, 40):t():index_put({at}, lucerna.ones(3, 2):t(), true)
+  assert(turned:sum():item() == 6)
+  local columns = lucerna.ones(4, 1100, 2):softmax(2)
+  assert(math.abs(columns[4][1100][2]:item() * 1100 - 1) < 1e-5)
+  assert(lucerna.zeros(3, 5):logcumsumexp(1)[1][5]:item() == 0)
   lucerna.empty_strided({2, 2}, {1, 3})
 end
 
