@@ -6,6 +6,7 @@
 
 #include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
+#include "cpu/gemm_sparse.h"
 #include "cpu/isa.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
@@ -19,7 +20,8 @@ typedef enum path {
   PATH_DOTS,   /* rows of A with rows of B */
   PATH_BLOCK,  /* B as it lies */
   PATH_SERIAL, /* B, and A if need be, packed */
-  PATH_OUTER   /* k is 1 */
+  PATH_OUTER,  /* k is 1 */
+  PATH_SPARSE  /* A's zeros are passed over */
 } path;
 
 typedef struct job {
@@ -224,6 +226,12 @@ static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
 
 /* A small product is one call. */
 static luc_status run_by(luc_context *ctx, const luc_gemm *g, path chosen) {
+  if (chosen == PATH_SPARSE) {
+    bool done = false;
+    const luc_status status = luc__gemm_sparse(ctx, g, &done);
+    if (status != LUC_OK || done) return status;
+    chosen = choose_path(g);
+  }
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
     return run_path(ctx, g, chosen);
   const luc_gemm_kernels *kernels = luc__gemm_kernels(ctx, g);
@@ -546,6 +554,11 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   if (part > 0 && part < g->k) return run_parts(ctx, g, part);
   const way best = is_narrow(g) ? choose_way(ctx, g) : WAY_USUAL;
   if (best != WAY_USUAL && (g->batch == 1 || suits_items(g, best))) return run_way(ctx, g, best);
+  if (work >= LUC_SPARSE_WORK) {
+    const luc_gemm back = turn(g);
+    if (luc__gemm_is_sparse(g)) return run_by(ctx, g, PATH_SPARSE);
+    if (g->beta == 0 && luc__gemm_is_sparse(&back)) return run_turned(ctx, g, PATH_SPARSE);
+  }
   if (is_better_turned(g)) return run_turned(ctx, g, PATH_SERIAL);
   return run_by(ctx, g, choose_path(g));
 }

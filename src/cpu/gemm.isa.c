@@ -9,6 +9,7 @@
 #include "cpu/real_f32.inc"
 #include "cpu/gemm.inc"
 #include "cpu/gemm_few.inc"
+#include "cpu/gemm_sparse.inc"
 
 #define HALF(name) name##_f16
 #define NUMBER(h)  luc__half_to_float(h)
@@ -21,6 +22,7 @@
 #include "cpu/real_f64.inc"
 #include "cpu/gemm.inc"
 #include "cpu/gemm_few.inc"
+#include "cpu/gemm_sparse.inc"
 #include "cpu/gemm_complex.inc"
 #include "cpu/real_end.inc"
 
@@ -57,6 +59,11 @@ const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
      LUC_VECTOR_BYTES / 4, false, NULL},
     {block_f64, scattered_f64, dots_f64, outer_f64, tiny_f64, serial_f64, transpose_f64, NULL, NULL,
      LUC_VECTOR_BYTES / 8, false, NULL},
+};
+
+const luc_gemm_sparse_kernels LUC_ISA_NAME(luc__gemm_sparse)[2] = {
+    {sparse_pack_f32, sparse_rows_f32, SPARSE_PITCH_f32, SPARSE_SCRATCH_f32},
+    {sparse_pack_f64, sparse_rows_f64, SPARSE_PITCH_f64, SPARSE_SCRATCH_f64},
 };
 
 const luc_gemm_unpacked_fn LUC_ISA_NAME(luc__gemm_unpacked)[LUC_GEMM_UNPACKED] = {

@@ -103,6 +103,27 @@ extern const luc_gemm_kernels luc__gemm_tiles;
  * loop, not inside. */
 const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, const luc_gemm *g);
 
+/* Of an A with many zeros, which are passed over: see gemm_sparse.c. ORDER DTYPE. */
+enum {
+#ifdef LUCERNA_TEST_BUILD
+  LUC_SPARSE_K = 24,
+#else
+  LUC_SPARSE_K = 64, /* rows of a span of B that stay in the first cache */
+#endif
+  LUC_SPARSE_ROWS = 64,  /* of a piece */
+  LUC_SPARSE_VECTORS = 8 /* of sums, in registers, of a span's columns */
+};
+typedef struct luc_gemm_sparse_kernels {
+  /* k rows of a span of B (g's n columns) from row `begin` on; are all of them finite? */
+  bool (*pack)(const luc_gemm *g, int64_t begin, int64_t k, void *to);
+  /* A piece of C, at most LUC_SPARSE_ROWS rows, by spans of all k rows, one after another. */
+  void (*rows)(const luc_gemm *g, const void *spans, void *scratch);
+  int64_t columns; /* of a span */
+  size_t scratch;  /* bytes, beside sums of LUC_SPARSE_ROWS rows of whole spans */
+} luc_gemm_sparse_kernels;
+extern const luc_gemm_sparse_kernels luc__gemm_sparse_base[2], luc__gemm_sparse_avx2[2],
+    luc__gemm_sparse_avx512[2];
+
 /* One product whose A and B are read as they lie (batch ignored): of int32, int64 and complex
  * numbers, and with a vector, or of one row, of other types; see luc__gemm_unpacked. */
 typedef void (*luc_gemm_unpacked_fn)(const luc_gemm *g);

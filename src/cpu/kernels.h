@@ -35,8 +35,9 @@ typedef struct luc_kernels {
   const struct luc_activation_kernels *activation;
   const luc_rd_kernel (*reduce)[LUC_NUM_RD_TYPES];
   const luc_scan_kernel (*scan)[LUC_NUM_SCAN_TYPES];
-  const struct luc_gemm_kernels *gemm;       /* [2]: float32, float64; so are the others */
-  const struct luc_gemm_kernels *gemm_pairs; /* of bfloat16 */
+  const struct luc_gemm_kernels *gemm;               /* [2]: float32, float64; so are the others */
+  const struct luc_gemm_kernels *gemm_pairs;         /* of bfloat16 */
+  const struct luc_gemm_sparse_kernels *gemm_sparse; /* [2] */
   void (*const *gemm_unpacked)(const struct luc_gemm *); /* see gemm_kernels.h */
   const struct luc_conv_kernels *conv;
   const struct luc_winograd_kernels *winograd; /* float32 only */

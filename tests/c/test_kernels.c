@@ -4,6 +4,16 @@
 #include "kernel_test.h"
 #include "tensor/half.h"
 
+/* Half of one factor's numbers become 0, and some of the other's an infinity, which 0 makes NaN. */
+static void strew(kt_array *zeros, kt_array *infinities) {
+  for (int64_t i = 0; i < zeros->n; i++)
+    if (kt_int(0, 1)) kt_put(zeros, i, zeros->v[i] = 0);
+  for (int t = kt_int(0, 1) ? 0 : 3; t > 0 && infinities->n > 0; t--) {
+    const int64_t i = kt_int(0, infinities->n - 1);
+    kt_put(infinities, i, infinities->v[i] = INFINITY);
+  }
+}
+
 /* One product of m × k × n, batched, with random layouts, scales and epilogue. */
 static void check_gemm(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, int64_t k,
                        int64_t batch) {
@@ -22,6 +32,7 @@ static void check_gemm(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, 
   kt_array a = kt_random(dtype, size_a * batch),
            b = kt_random(dtype, shared ? size_b : size_b * batch);
   kt_array c = kt_random(dtype, size_c * batch), bias = kt_random(dtype, m + n);
+  if (kt_int(0, 3) == 0) strew(kt_int(0, 1) ? &a : &b, kt_int(0, 1) ? &b : &a);
   g.a = a.p, g.b = b.p, g.c = c.p, g.bias = g.bias_kind ? bias.p : NULL;
   if (g.beta == 0)
     for (int64_t i = 0; i < c.n; i++)
@@ -69,6 +80,8 @@ static void large_products(luc_context *ctx, luc_dtype dtype) {
   for (int64_t n = 4; n <= 64; n *= 2) /* columns by rows */
     for (int t = 0; t < 24; t++) check_gemm(ctx, dtype, 9, n + kt_int(0, 1), 1, kt_int(1, 3));
   for (int t = 0; t < 8; t++) check_gemm(ctx, dtype, 700, 300, 1, 1);
+  for (int t = 0; t < kt_rounds(80); t++) /* whose zeros are passed over, if there are any */
+    check_gemm(ctx, dtype, kt_int(33, 150), kt_int(33, 200), kt_int(33, 100), 1);
 }
 
 TEST("small matrix products agree with naive loops") {
