@@ -685,13 +685,13 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
 
 /* -- As they lie: integers, complex numbers, halves by a vector -------------------------------- */
 
-enum { UNPACKED_ROWS = 16, UNPACKED_COLUMNS = 512 };
+enum { UNPACKED_ROWS = 16, UNPACKED_COLUMNS = 512, UNPACKED_FEW = 1024 };
 
 typedef struct unpacked_job {
   luc_gemm g;
   luc_gemm_unpacked_fn product;
-  int64_t row_cuts, column_cuts, columns; /* of one product, of a piece */
-  int64_t size, size_c;                   /* of an element of A and B, of C */
+  int64_t row_cuts, column_cuts, rows, columns; /* of one product, of a piece */
+  int64_t size, size_c;                         /* of an element of A and B, of C */
 } unpacked_job;
 
 static void unpacked_pieces(void *arg, int64_t begin, int64_t end) {
@@ -701,7 +701,7 @@ static void unpacked_pieces(void *arg, int64_t begin, int64_t end) {
     int64_t item = i, row = 0, column = 0;
     if (j->row_cuts * j->column_cuts > 1) { /* small products are soon done */
       item = i / (j->row_cuts * j->column_cuts);
-      row = i / j->column_cuts % j->row_cuts * UNPACKED_ROWS;
+      row = i / j->column_cuts % j->row_cuts * j->rows;
       column = i % j->column_cuts * j->columns;
     }
     g.a = j->g.a, g.b = j->g.b;
@@ -709,7 +709,7 @@ static void unpacked_pieces(void *arg, int64_t begin, int64_t end) {
     g.a = (const char *)g.a + row * g.a_row * j->size;
     g.b = (const char *)g.b + column * g.b_col * j->size;
     g.c = (char *)j->g.c + (item * g.c_batch + row * g.c_row + column) * j->size_c;
-    g.m = luc__min64(j->g.m - row, UNPACKED_ROWS);
+    g.m = luc__min64(j->g.m - row, j->rows);
     g.n = luc__min64(j->g.n - column, j->columns);
     j->product(&g);
   }
@@ -746,10 +746,11 @@ luc_status luc__gemm_unpacked(luc_context *ctx, const luc_gemm *g) {
   const bool half = luc__dtype_is_float(g->dtype);
   if (half && g->bias) begin_with_bias(&j.g);
   j.size_c = half ? (int64_t)sizeof(float) : j.size == 1 ? 2 : j.size;
-  j.row_cuts = luc__cuts(j.g.m, UNPACKED_ROWS);
+  j.rows = luc__max64(UNPACKED_ROWS, UNPACKED_FEW / j.g.n);
+  j.row_cuts = luc__cuts(j.g.m, j.rows);
   j.column_cuts = luc__cuts(j.g.n, UNPACKED_COLUMNS);
   j.columns = luc__whole(luc__cuts(j.g.n, j.column_cuts), 64);
-  const int64_t rows = luc__min64(j.g.m, UNPACKED_ROWS);
+  const int64_t rows = luc__min64(j.g.m, j.rows);
   const int64_t weight = luc__dtype_is_complex(g->dtype) ? 4 : 1;
   const int64_t work = rows * luc__min64(j.g.n, j.columns) * (g->k + 1) * weight;
   luc__parallel_for(ctx, j.row_cuts * j.column_cuts * g->batch, PIECE_WORK / 4 / work + 1,

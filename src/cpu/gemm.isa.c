@@ -26,6 +26,11 @@
 #include "cpu/gemm_complex.inc"
 #include "cpu/real_end.inc"
 
+typedef uint16_t luc_vu16 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+LUC_SHUFFLES(luc_vu16, luc_vu16)
+LUC_SHUFFLES(luc_vu32, luc_vu32)
+LUC_SHUFFLES(luc_vu64, luc_vu64)
+
 #define T          uint32_t
 #define V          luc_vu32
 #define REAL(name) luc__##name##_f32
@@ -46,11 +51,22 @@
 #define E        int16_t
 #define FN(name) name##_i16
 #include "cpu/gemm_narrow.inc"
+#if defined(__AVX512F__) /* GCC widens each half of them by itself */
+typedef __m256i bytes;
+#elif defined(__AVX2__)
+typedef __m128i bytes;
+#endif
 #define E        int8_t
 #define FN(name) name##_i8
+#ifdef __AVX2__
+#define WIDEN LUC_MM(cvtepi8_epi16)
+#endif
 #include "cpu/gemm_narrow.inc"
 #define E        uint8_t
 #define FN(name) name##_u8
+#ifdef __AVX2__
+#define WIDEN LUC_MM(cvtepu8_epi16)
+#endif
 #include "cpu/gemm_narrow.inc"
 
 /* ORDER DTYPE */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cpu/copy.h"
+#include "cpu/cuts.h"
 #include "cpu/gemm.h"
 
 /* ---- the plan ---- */
@@ -245,12 +246,13 @@ enum { LEAST_HALVES = 64 };
 
 /* Are these integers better multiplied by dots than by tiles, which want B's columns adjacent? */
 static bool suits_dots(const luc_tensor *a, const luc_tensor *b) {
-  enum { ROWS = 16, COLUMNS = 4, LONG = 128 };
+  enum { LONG = 32, LONGER = 128, FEW = 16, SOME = 64 };
   if (a->ndim < 2 || b->ndim < 2) return false;
   const int row = a->ndim - 2, column = b->ndim - 1;
-  const int columns = a->dtype == LUC_INT64 ? COLUMNS / 2 : COLUMNS;
-  return a->strides[row + 1] == 1 && b->strides[column - 1] == 1 && a->sizes[row + 1] >= LONG &&
-         (a->sizes[row] <= ROWS || b->sizes[column] <= columns);
+  const int64_t m = a->sizes[row], k = a->sizes[row + 1], n = b->sizes[column];
+  if (a->strides[row + 1] != 1 || b->strides[column - 1] != 1 || k < LONG) return false;
+  if (a->dtype == LUC_INT64) return k >= LONGER && (m <= FEW || n <= 2);
+  return luc__min64(m, n) <= (k >= LONGER ? SOME : FEW);
 }
 
 /* Is this a product of numbers of one or two bytes that go as they lie: with a vector or, of
