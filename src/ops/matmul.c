@@ -258,7 +258,7 @@ static bool suits_dots(const luc_tensor *a, const luc_tensor *b) {
 /* Is this a product of numbers of one or two bytes that go as they lie: with a vector or, of
  * integers, a few or adjacent columns; or a batch of such, none of whose matrices is shared? */
 static bool is_narrow(const luc_tensor *a, const luc_tensor *b) {
-  enum { COLUMNS = 64, OF_VECTOR = 32 }; /* the least adjacent ones */
+  enum { COLUMNS = 64, OF_VECTOR = 32 }; /* the least adjacent ones, the least rows */
   const bool batch =
       a->ndim == 3 && b->ndim == 3 && a->sizes[0] == b->sizes[0] && b->strides[0] != 0;
   if (a->ndim == 0 || b->ndim == 0 || (!batch && (a->ndim > 2 || b->ndim > 2))) return false;
@@ -268,7 +268,7 @@ static bool is_narrow(const luc_tensor *a, const luc_tensor *b) {
   if (!luc__dtype_is_float(a->dtype)) {
     const bool a_lies = a->strides[a->ndim - 1] == 1, b_lies = b->strides[b->ndim - 1] == 1;
     if (n == 1) return a_lies || m >= OF_VECTOR;
-    return b_lies ? n >= (m == 1 ? OF_VECTOR : COLUMNS) : m == 1 || suits_dots(a, b);
+    return m == 1 || (b_lies ? n >= COLUMNS : suits_dots(a, b));
   }
   /* what has gaps is copied later, but in a batch */
   if (batch && ((m == 1 && a->strides[2] != 1) || (n == 1 && b->strides[1] != 1))) return false;
