@@ -22,39 +22,45 @@
 typedef int32_t luc_bits __attribute__((may_alias));
 #define BROADCAST(p)            ((V)_mm512_set1_epi32(*(const luc_bits *)(p)))
 #define MULTIPLY_ADD(sum, a, b) ((V)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(a), (__m512bh)(b)))
-#define ROUND_ROWS              round_rows
+#define ROUND_TILE              round_tile
 enum { ROUNDS = 1 };
 
-/* Rows of some vectors, of the last one `last` numbers, as bfloat16. One instruction has other bits
- * for denormals and NaN than luc__narrow_bf16. */
-LUC_INLINE void round_vectors(int64_t m, const int vectors, int64_t last, const float *from,
-                              uint16_t *c, int64_t c_row) {
+/* Any sums, of which the last vector has `last`, as bfloat16. One instruction has other bits for
+ * denormals and NaN than luc__narrow_bf16. */
+static __attribute__((noinline)) void round_any(const V *sums, int64_t rows, int64_t vectors,
+                                                int last, uint16_t *c, int64_t c_row) {
   enum { QUIET = 0x01, DENORMAL = 0x20, SIGNALING = 0x80 };
-  for (int64_t i = 0; i < m; i++, from += vectors * LANES, c += c_row) {
-    V x[3];
-    __mmask16 odd = 0;
-#pragma GCC unroll 3
-    for (int v = 0; v < vectors; v++) {
-      x[v] = vload(from + v * LANES);
-      odd |= _mm512_fpclass_ps_mask((__m512)x[v], QUIET | DENORMAL | SIGNALING);
+  for (int64_t i = 0; i < rows; i++, c += c_row)
+    for (int64_t v = 0; v < vectors; v++, sums++) {
+      const bool odd = _mm512_fpclass_ps_mask((__m512)*sums, QUIET | DENORMAL | SIGNALING);
+      luc__put_halves(c + v * LANES,
+                      odd ? luc__narrow_bf16(*sums) : (luc_halves)_mm512_cvtneps_pbh((__m512)*sums),
+                      v == vectors - 1 ? last : LANES);
     }
-#pragma GCC unroll 3
-    for (int v = 0; v < vectors; v++) {
-      const luc_halves y =
-          odd ? luc__narrow_bf16(x[v]) : (luc_halves)_mm512_cvtneps_pbh((__m512)x[v]);
-      luc__put_halves(c + v * LANES, y, vectors == 1 ? last : LANES);
-    }
-  }
 }
 
-/* Rows of sums, which are whole vectors, to n columns of C. */
-static void round_rows(int64_t m, int64_t n, const float *from, uint16_t *c, int64_t c_row) {
-  if (n == 3 * LANES)
-    round_vectors(m, 3, LANES, from, c, c_row);
-  else if (n == 2 * LANES)
-    round_vectors(m, 2, LANES, from, c, c_row);
-  else
-    round_vectors(m, 1, n, from, c, c_row);
+/* A tile of them. plain: of pairs' products alone, which are no denormals. */
+LUC_INLINE void round_tile(V sum[8][3], bool plain, const int rows, const int vectors, int last,
+                           uint16_t *c, int64_t c_row) {
+#define SUM(i) (__m512) sum[(i) / vectors][(i) % vectors]
+  const int count = rows * vectors;
+  __mmask16 nan = 0;
+#pragma GCC unroll 12
+  for (int i = 0; i < count; i += 2)
+    nan |= _mm512_cmp_ps_mask(SUM(i), SUM(i + 1 < count ? i + 1 : i), _CMP_UNORD_Q);
+  if (nan || !plain) {
+    V sums[8 * 3];
+#pragma GCC unroll 24
+    for (int i = 0; i < count; i++) sums[i] = (V)SUM(i);
+    round_any(sums, rows, vectors, last, c, c_row);
+    return;
+  }
+#pragma GCC unroll 24
+  for (int i = 0; i < count; i++)
+    luc__put_halves(c + i / vectors * c_row + i % vectors * LANES,
+                    (luc_halves)_mm512_cvtneps_pbh(SUM(i)),
+                    i % vectors == vectors - 1 ? last : LANES);
+#undef SUM
 }
 
 #include "cpu/gemm.inc"
