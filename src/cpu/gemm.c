@@ -392,10 +392,12 @@ static way way_of_short_vectors(const luc_gemm *g, int64_t lanes) {
   return WAY_ROWS_TURNED;
 }
 
-/* So many vectors hold n columns; one that is left over is a dot, which takes less. */
+/* So many vectors hold n columns; a few that are left over are dots, which take less. */
 static double vectors_of(int64_t n, int64_t lanes) {
   const int64_t rest = n % lanes;
-  return (double)(n / lanes) + (rest == 0 ? 0 : rest == 1 ? 0.25 : 1);
+  return (double)(n / lanes) + (rest == 0           ? 0
+                                : rest <= lanes / 4 ? fmin(0.5 * (double)rest - 0.25, 1)
+                                                    : 1);
 }
 
 /* The quickest way by estimates, in vectors of multiplications, that were fitted to products in the
