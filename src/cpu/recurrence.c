@@ -453,7 +453,7 @@ static luc_status product_once(luc_context *ctx, const job *j) {
   luc_gemm g = {.dtype = r->dtype, .m = r->batch, .b = r->w_hh, .a_col = 1, .batch = 1};
   g.pairs = r->pairs;
   g.alpha = 1;
-  g.k = (j->g ? j->gates : r->output) / pair;
+  g.k = luc__cuts(j->g ? j->gates : r->output, pair);
   g.n = j->g ? r->output : j->gates;
   g.a_row = g.k;
   if (j->g) {
@@ -466,7 +466,7 @@ static luc_status product_once(luc_context *ctx, const job *j) {
     g.b_row = 1, g.b_col = g.k;
     g.c = j->step ? j->step : r->work, g.c_row = share_pitch(j);
     g.bias = r->b_hh, g.bias_kind = LUC_BIAS_COLUMN;
-    if (r->pairs) j->gemm->round(r->batch * j->half_width, r->h, j->halves);
+    round_rows(&(range){.j = j}, r->batch, r->h);
   }
   return luc__gemm(ctx, &g);
 }
@@ -482,12 +482,12 @@ static luc_status make_step(luc_context *ctx, job *j) {
 static luc_status make_halves(luc_context *ctx, job *j) {
   const bool strips = j->gemm->tiles && !j->once;
   const int64_t rows = strips ? j->r->batch + LUC_GEMM_STRIP - 1 : j->r->batch;
-  j->half_width = j->half_pitch = j->g ? j->gates : j->r->output;
-  if (strips) j->half_pitch = luc__whole(j->half_width, 2 * LUC_GEMM_STRIP);
+  j->half_width = j->g ? j->gates : j->r->output;
+  j->half_pitch = luc__whole(j->half_width, strips ? 2 * LUC_GEMM_STRIP : 2);
   j->half_bytes = luc__mul_size((size_t)(rows * j->half_pitch), sizeof(uint16_t));
   j->halves = luc__alloc(ctx, j->half_bytes);
   if (!j->halves) return LUC_ERR_MEMORY;
-  if (strips) memset(j->halves, 0, j->half_bytes);
+  if (strips || j->half_pitch > j->half_width) memset(j->halves, 0, j->half_bytes);
   return LUC_OK;
 }
 
@@ -497,10 +497,12 @@ static luc_status make_factors(luc_context *ctx, job *j) {
   if (r->pairs) LUC_TRY(make_halves(ctx, j));
   if (j->once) return make_step(ctx, j);
   if (j->g) {
-    LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates / pair, r->output, r->output));
+    const int64_t k = luc__cuts(j->gates, pair);
+    LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, false, k, r->output, r->output));
     return make_factor(ctx, j, &j->projection, r->w_hr, false, r->output, r->hidden, r->hidden);
   }
-  LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, true, r->output / pair, j->gates, group));
+  const int64_t k = luc__cuts(r->output, pair);
+  LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, true, k, j->gates, group));
   return make_factor(ctx, j, &j->projection, r->w_hr, true, r->hidden, r->output, r->output);
 }
 
@@ -508,7 +510,7 @@ static luc_status make_factors(luc_context *ctx, job *j) {
 static const luc_gemm_kernels *kernels_of(luc_context *ctx, const job *j) {
   const luc_recurrence *r = j->r;
   luc_gemm g = {.dtype = r->dtype, .pairs = r->pairs, .a_col = 1, .b_row = 1, .batch = 1};
-  g.n = j->gates, g.k = r->output / 2;
+  g.n = j->gates, g.k = luc__cuts(r->output, 2);
   if (r->offsets[r->steps] >= LEAST_ROWS) g.m = r->batch;
   return luc__gemm_kernels(ctx, &g);
 }

@@ -32,8 +32,8 @@ typedef struct luc_recurrence {
   bool halves;            /* they are of bfloat16 */
   const void *h, *c;      /* [batch, output], [batch, hidden]: states at first; c of an LSTM */
   const void *w_hh;       /* [gates * hidden, output] */
-  bool pairs;             /* w_hh holds pairs of bfloat16 along output, which is even, on the way
-                             back along gates, and w_hr is NULL */
+  bool pairs;             /* w_hh holds pairs of bfloat16 along output, on the way back along gates
+                             (an odd one's other is zero), and w_hr is NULL */
   const void *b_hh;       /* [gates * hidden] or NULL; only a GRU's is not in `gates` */
   const void *w_hr;       /* [output, hidden], the projection, or NULL */
   void *y;                /* [rows, output] */

@@ -51,7 +51,7 @@ static luc_status take_weight(luc_context *ctx, held *k, luc_dtype compute, luc_
                               bool projected, int dim) {
   const int64_t output = w_hh->sizes[1];
   luc_recurrence *r = &k->r;
-  r->pairs = w_hh->dtype == LUC_BFLOAT16 && !projected && output % 2 == 0 &&
+  r->pairs = w_hh->dtype == LUC_BFLOAT16 && !projected &&
              output >= 2 * luc__gemm_least_pairs(ctx) && luc__gemm_has_fast_pairs(ctx);
   if (!r->pairs) return luc__dense(ctx, w_hh, compute, &k->w_hh);
   luc_tensor *dense;

@@ -359,7 +359,7 @@ describe("a product of bfloat16", function()
     lucerna.manual_seed(10)
     for i, class in ipairs {"LSTM", "GRU", "RNN"} do
       for _, shape in ipairs {{3, 12, 32}, {2, 9, 33}, {4, 1, 104}, {2, 40, 64}, {1, 17, 130},
-        {1, 40, 150}} do
+        {1, 40, 150}, {1, 40, 151}, {3, 33, 65}} do
         local steps, rows, units = table.unpack(shape)
         local net = nn[class](20, units, {num_layers = 2, bidirectional = i == 2, dtype = half})
         local same = nn[class](20, units, {num_layers = 2, bidirectional = i == 2, dtype = wide})
