@@ -89,10 +89,17 @@ static luc_tensor *windows(luc_formula *f, luc_tensor *x, const luc_conv *c, int
   return luc__f_reshape(f, x, 4, flat);
 }
 
+/* y, which is nobody else's, takes the bias where it lies, unless that is recorded. */
 static luc_tensor *add_bias(luc_formula *f, luc_tensor *y, luc_tensor *bias, int spatial) {
   if (!bias) return y;
   const int64_t sizes[] = {bias->sizes[0], 1, 1, 1};
-  return luc__f2(f, LUC_OP_add, y, luc__f_reshape(f, bias, spatial + 1, sizes));
+  bias = luc__f_reshape(f, bias, spatial + 1, sizes);
+  luc_value args[3] = {luc_v_tensor(y), luc_v_tensor(bias)};
+  if (f->status != LUC_OK) return NULL;
+  if (y->inner || bias->inner || luc__wants_record(f->ctx, LUC_OP_add, args, 2))
+    return luc__f2(f, LUC_OP_add, y, bias);
+  f->status = luc_call_inplace(f->ctx, LUC_OP_add, args, 2);
+  return y;
 }
 
 /* Sums of integers wrap. */
