@@ -81,8 +81,8 @@ static int64_t line_windows(const luc_pool2d *p) {
 const luc_pool2d_kernels LUC_ISA_NAME(luc__pool2d)[2] = {
     {max_f32, max_2x2_f32, avg_2x2_f32, max_lines_f32, max_2x2_backward_f32, scatter_f32,
      avg_lines_f32, max_box_f32, max_rows_f32, sum_rows_f32, max_beside_f32, avg_beside_f32,
-     share_beside_f32},
+     share_beside_f32, LUC_VECTOR_BYTES / sizeof(float)},
     {max_f64, max_2x2_f64, avg_2x2_f64, max_lines_f64, max_2x2_backward_f64, scatter_f64,
      avg_lines_f64, max_box_f64, max_rows_f64, sum_rows_f64, max_beside_f64, avg_beside_f64,
-     share_beside_f64},
+     share_beside_f64, LUC_VECTOR_BYTES / sizeof(double)},
 };

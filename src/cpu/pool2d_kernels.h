@@ -39,6 +39,7 @@ typedef struct luc_pool2d_kernels {
   /* Adds to dx. */
   void (*share_beside)(const luc_pool_box *b, const void *dy, int64_t side, double divisor,
                        void *dx);
+  int lanes; /* of a vector */
 } luc_pool2d_kernels;
 
 extern const luc_pool2d_kernels luc__pool2d_base[2], luc__pool2d_avx2[2], luc__pool2d_avx512[2];

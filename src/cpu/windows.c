@@ -9,6 +9,7 @@
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/pool2d_kernels.h"
+#include "cpu/scratch.h"
 #include "tensor/tensor.h"
 
 enum { PIECE_WORK = 1 << 12 }; /* elements met per piece */
@@ -103,7 +104,7 @@ enum { COLUMNS = 512, STARTS = 64 }; /* joined at once; rows whose starts are li
 
 /* What a line of windows has in common: rows, and where the columns are listed. */
 typedef struct line {
-  int64_t first, rows, high, deep_step, high_step, counted;
+  int64_t first, rows, layers, high, deep_step, high_step, counted;
   const int64_t *begin, *end, *counts;
   int64_t starts[STARTS];
 } line;
@@ -125,20 +126,25 @@ typedef struct job {
   bool average;
 } job;
 
-static void find_line(const luc_windows *w, int64_t plane, int64_t index, line *l) {
-  const int64_t deep = index / w->out[1] + (w->own ? plane * w->out[0] : 0);
-  const int64_t high = index % w->out[1] + (w->own ? plane * w->out[1] : 0);
+/* How many elements of dimension d window o has. */
+static int64_t elements_of(const luc_windows *w, int d, int64_t o) {
+  const int64_t span = w->end[d][o] - w->begin[d][o];
+  return w->step[d] == 1 ? span : luc__cuts(span, w->step[d]);
+}
+
+static void find_line(const luc_windows *w, int64_t plane, int64_t deep, int64_t high, line *l) {
   const int64_t wide = w->own ? plane * w->out[2] : 0;
-  const int64_t layers = (w->end[0][deep] - w->begin[0][deep] + w->step[0] - 1) / w->step[0];
+  if (w->own) deep += plane * w->out[0], high += plane * w->out[1];
   l->first = (w->begin[0][deep] * w->in[1] + w->begin[1][high]) * w->in[2];
-  l->high = (w->end[1][high] - w->begin[1][high] + w->step[1] - 1) / w->step[1];
-  l->rows = layers * l->high;
+  l->layers = elements_of(w, 0, deep);
+  l->high = elements_of(w, 1, high);
+  l->rows = l->layers * l->high;
   l->deep_step = w->step[0] * w->in[1] * w->in[2];
   l->high_step = w->step[1] * w->in[2];
   l->counted = w->own ? 0 : w->counted[0][deep] * w->counted[1][high];
   l->begin = w->begin[2] + wide, l->end = w->end[2] + wide, l->counts = w->counted[2] + wide;
   int64_t n = 0;
-  for (int64_t d = 0; d < layers && n < STARTS; d++)
+  for (int64_t d = 0; d < l->layers && n < STARTS; d++)
     for (int64_t h = 0; h < l->high && n < STARTS; h++)
       l->starts[n++] = l->first + d * l->deep_step + h * l->high_step;
 }
@@ -187,21 +193,24 @@ static int64_t divisor_of(const luc_windows *w, const line *l, int64_t o) {
 static void planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_windows *w = j->w;
-  const int64_t lines = w->out[0] * w->out[1], in = luc__product(3, w->in);
+  const int64_t in = luc__product(3, w->in);
+  int64_t first = begin * luc__product(3, w->out);
   line l;
   for (int64_t i = begin; i < end; i++) {
     memset((char *)j->to + (size_t)i * j->cleared, 0, j->cleared);
-    for (int64_t k = 0; k < lines; k++) {
-      find_line(w, i, k, &l);
-      j->line(j, &l, i * in, (i * lines + k) * w->out[2]);
-    }
+    for (int64_t deep = 0; deep < w->out[0]; deep++)
+      for (int64_t high = 0; high < w->out[1]; high++, first += w->out[2]) {
+        find_line(w, i, deep, high, &l);
+        j->line(j, &l, i * in, first);
+      }
   }
 }
 
 /* ---- planes side by side ---- */
 
-/* Elements of a plane, and planes turned together: twice as many where they have few. */
-enum { TINY = 196, NARROW = 16, BLOCK = 16, FEW = 64 };
+/* Planes turned together, twice as many where they have FEW elements. Lines of wider rows than
+ * NARROW, and of larger windows than WINDOW, are joined sooner, unless planes are SMALL. */
+enum { BLOCK = 16, FEW = 64, SMALL = 196, LARGE = 4096, NARROW = 32, WINDOW = 32 };
 
 /* All windows of some planes x with results y, or on the way back x's gradient of y's; places may
  * be NULL. */
@@ -209,8 +218,8 @@ static void pool_beside(const job *j, char *x, int64_t side, char *y, int64_t *p
   const luc_windows *w = j->w;
   line l;
   for (int64_t k = 0; k < w->out[0] * w->out[1]; k++) {
-    find_line(w, 0, k, &l);
-    luc_pool_box b = {.rows = l.high, .layers = l.high ? l.rows / l.high : 0};
+    find_line(w, 0, k / w->out[1], k % w->out[1], &l);
+    luc_pool_box b = {.rows = l.high, .layers = l.layers};
     b.layer_step = l.deep_step, b.row_step = l.high_step, b.column_step = w->step[2];
     for (int64_t o = 0; o < w->out[2]; o++) {
       b.first = l.first + l.begin[o];
@@ -245,14 +254,14 @@ static int64_t block_of(int64_t in, int64_t out) {
 }
 
 /* Blocks of planes, turned there and back. */
-static void turned_planes(void *arg, int64_t begin, int64_t end) {
+static void turned_planes(void *arg, void *scratch, int64_t begin, int64_t end) {
   const job *j = arg;
   const bool back = j->cleared > 0;
   const int64_t in = luc__product(3, j->w->in), out = luc__product(3, j->w->out), size = j->size;
   const int64_t read = back ? out : in, written = back ? in : out, block = block_of(in, out);
   const luc_transpose_fn turn = j->copy->transpose[luc__log2(size)];
-  _Alignas(64) char x[BLOCK * TINY * 8], y[BLOCK * TINY * 8];
-  _Alignas(64) int64_t places[BLOCK * TINY];
+  char *x = scratch, *y = x + in * block * size;
+  int64_t *places = (int64_t *)(void *)(y + out * block * size);
   for (int64_t i = begin * block; i < end * block && i < j->w->planes; i += block) {
     const int64_t n = luc__min64(j->w->planes - i, block);
     turn(back ? y : x, n * size, (const char *)j->x + i * read * size, read * size, read, n, false);
@@ -266,29 +275,37 @@ static void turned_planes(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-bool luc__windows_are_tiny(int64_t planes, int64_t columns, int64_t in, int64_t out) {
-  const int64_t most = luc__max64(in, out);
-  return planes >= BLOCK && (most <= FEW || (most <= TINY && columns <= NARROW));
+bool luc__windows_turn(luc_context *ctx, const luc_planes *p, int64_t narrow) {
+  const int64_t most = luc__max64(p->in, p->out), lanes = luc__kernels(ctx)->pool2d[p->dtype].lanes;
+  if (most <= FEW || (most <= SMALL && p->columns <= BLOCK)) return p->planes >= BLOCK;
+  return p->planes >= luc__max64(lanes, BLOCK / 2) && most <= LARGE && p->window <= WINDOW &&
+         p->columns <= luc__min64(2 * lanes, narrow);
 }
 
-/* Pools planes side by side, if these do or may lie so. */
-static bool run_beside(luc_context *ctx, job *j) {
+static luc_status run_turned(luc_context *ctx, job *j, int64_t in, int64_t out) {
+  const int64_t block = block_of(in, out), work = luc__max64(in, out) * block;
+  const int64_t each = (in + out) * j->size + (j->indices ? out * (int64_t)sizeof(int64_t) : 0);
+  return luc__parallel_scratch(ctx, luc__cuts(j->w->planes, block), PIECE_WORK / (work + 1) + 1,
+                               (size_t)(each * block), turned_planes, j);
+}
+
+/* Planes side by side, if they do or may lie so; else one by one. */
+static luc_status run(luc_context *ctx, job *j) {
   const luc_windows *w = j->w;
-  const int64_t in = luc__product(3, w->in), out = luc__product(3, w->out);
-  if (w->own || (!w->side && !luc__windows_are_tiny(w->planes, w->in[2], in, out))) return false;
-  const int64_t side = w->side ? w->side : block_of(in, out), work = luc__max64(in, out) * side;
+  const int64_t least = luc__max64(w->side, 1);
+  luc_planes p = {.dtype = w->dtype, .planes = w->planes, .columns = w->in[2], .window = 1};
+  p.in = luc__product(3, w->in), p.out = luc__product(3, w->out);
+  for (int d = 0; d < 3; d++)
+    if (w->out[d] > 0) p.window *= elements_of(w, d, w->out[d] / 2);
+  if (j->cleared) p.columns = 1; /* shares of any are sooner added so */
+  j->kernels = &luc__kernels(ctx)->pool2d[w->dtype];
   j->copy = luc__kernels(ctx)->copy;
   j->size = (int64_t)luc__dtype_size(w->dtype);
-  luc__parallel_for(ctx, luc__cuts(w->planes, side), PIECE_WORK / (work + 1) + 1,
-                    w->side ? images : turned_planes, j);
-  return true;
-}
-
-static void run(luc_context *ctx, job *j) {
-  j->kernels = &luc__kernels(ctx)->pool2d[j->w->dtype];
-  if (run_beside(ctx, j)) return;
-  const int64_t in = luc__product(3, j->w->in), out = luc__product(3, j->w->out);
-  luc__parallel_for(ctx, j->w->planes, PIECE_WORK / (luc__max64(in, out) + 1) + 1, planes, j);
+  if (!w->own && !w->side && luc__windows_turn(ctx, &p, NARROW))
+    return run_turned(ctx, j, p.in, p.out);
+  luc__parallel_for(ctx, w->planes / least, PIECE_WORK / (luc__max64(p.in, p.out) * least + 1) + 1,
+                    w->side ? images : planes, j);
+  return LUC_OK;
 }
 
 luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,
@@ -297,19 +314,19 @@ luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *
   job j = {.w = w, .x = x, .to = y, .indices = indices, .line = wide ? max_f64 : max_f32};
   LUC_CHECK(ctx, w->in[0] <= INT32_MAX / w->in[1], LUC_ERR_SUPPORT,
             "max_pool: planes have more than 2^31 rows");
-  run(ctx, &j);
-  return LUC_OK;
+  return run(ctx, &j);
 }
 
-void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y) {
+luc_status luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y) {
   job j = {.w = w, .x = x, .to = y, .line = w->dtype == LUC_FLOAT64 ? avg_f64 : avg_f32};
   j.sum = luc__kernels(ctx)->reduce[LUC_RD_sum][luc__compute(w->dtype)].run;
   j.average = true;
-  run(ctx, &j);
+  return run(ctx, &j);
 }
 
-void luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy, void *dx) {
+luc_status luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy,
+                                     void *dx) {
   job j = {.w = w, .x = dy, .to = dx, .line = w->dtype == LUC_FLOAT64 ? share_f64 : share_f32};
   j.cleared = (size_t)luc__product(3, w->in) * luc__dtype_size(w->dtype);
-  run(ctx, &j);
+  return run(ctx, &j);
 }

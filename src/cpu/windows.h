@@ -36,13 +36,21 @@ luc_status luc__windows_fractional(luc_context *ctx, luc_windows *w, const int64
                                    const double *samples);
 void luc__windows_free(luc_context *ctx, luc_windows *w);
 
-/* Are planes of so many columns, elements and results worked on side by side? */
-bool luc__windows_are_tiny(int64_t planes, int64_t columns, int64_t in, int64_t out);
+/* Planes that windows go through: a plane's columns, elements and results, and a window's elements.
+ */
+typedef struct luc_planes {
+  luc_dtype dtype;
+  int64_t planes, columns, in, out, window;
+} luc_planes;
+
+/* Are they worked on side by side? Most have no more columns than `narrow`, at most 32. */
+bool luc__windows_turn(luc_context *ctx, const luc_planes *p, int64_t narrow);
 /* Largest of each window: the first of equals, NaN before anything; with its flat position in the
- * plane, from 0; indices may be NULL where planes lie side by side or are tiny. */
+ * plane, from 0; indices may be NULL where planes lie side by side or turn so. */
 luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,
                             int64_t *indices);
-void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y);
-void luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy, void *dx);
+luc_status luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y);
+luc_status luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy,
+                                     void *dx);
 
 #endif

@@ -141,7 +141,7 @@ luc_status luc__run_fractional_max_pool(luc_context *ctx, luc_value *args, luc_v
 
 /* ---- averages ---- */
 
-typedef void (*avg_kernel)(luc_context *, const luc_windows *, const void *, void *);
+typedef luc_status (*avg_kernel)(luc_context *, const luc_windows *, const void *, void *);
 
 /* t to planes of the size `three`; frees the tables. */
 static luc_status average(luc_context *ctx, luc_windows *w, avg_kernel kernel, luc_tensor *t,
@@ -151,7 +151,7 @@ static luc_status average(luc_context *ctx, luc_windows *w, avg_kernel kernel, l
   const bool last = lie_beside(t, spatial, w);
   LUC_GO(luc__dense_images(ctx, t, w->dtype, last, &x));
   LUC_GO(new_planes(ctx, t, w->dtype, spatial, three, last, &y));
-  if (y->numel > 0) kernel(ctx, w, x->data, y->data);
+  if (y->numel > 0) LUC_GO(kernel(ctx, w, x->data, y->data));
   status = luc__deliver(ctx, out, t->dtype, &y);
 done:
   luc__windows_free(ctx, w);
