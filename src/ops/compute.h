@@ -44,6 +44,8 @@ luc_status luc__list(luc_context *ctx, int n, luc_value *out);
 /* Images [N, C, H, W] (or three-dimensional ones) of no more elements than an int32 counts may lie
  * as [N, H, W, C]: then their results do too. */
 bool luc__channels_last(const luc_tensor *t, int spatial);
+/* The same also of rows [N, C, W], for averages: other results of rows are rows, as in PyTorch. */
+bool luc__lies_last(const luc_tensor *t, int spatial);
 /* Gives a fresh tensor the strides of such. */
 void luc__lay_channels_last(luc_tensor *fresh);
 /* Moves a dimension of a fresh tensor's, or a view's, geometry. */

@@ -85,17 +85,16 @@ static bool is_straight(const luc_pool2d *p, int64_t long_row) {
 }
 
 /* Do windows.c's tables take planes side by side that would go one by one here? */
-static bool by_windows(luc_context *ctx, const luc_pool2d *p, const luc_tensor *input, int spatial,
-                       bool places, int64_t long_row, int64_t narrow) {
+static bool by_windows(luc_context *ctx, const luc_pool2d *p, bool places, int64_t long_row,
+                       int64_t narrow) {
   const luc_planes planes = {.dtype = p->dtype,
                              .planes = p->planes,
                              .columns = p->in[1],
                              .in = p->in[0] * p->in[1],
                              .out = p->out[0] * p->out[1],
                              .window = p->kernel[0] * p->kernel[1]};
-  return luc__channels_last(input, spatial) ||
-         (luc__windows_turn(ctx, &planes, narrow) &&
-          (places || !(luc__pool_is_2x2(p) || is_straight(p, long_row))));
+  return luc__windows_turn(ctx, &planes, narrow) &&
+         (places || !(luc__pool_is_2x2(p) || is_straight(p, long_row)));
 }
 
 static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, luc_value *out) {
@@ -106,8 +105,8 @@ static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, 
   if (is_whole(&p) && !with_indices)
     return luc_call(ctx, LUC_OP_amax,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
-  if (by_windows(ctx, &p, input, spatial, with_indices, MAX_ROW,
-                 with_indices ? PLACES_NARROW : MAX_NARROW))
+  if (luc__channels_last(input, spatial) ||
+      by_windows(ctx, &p, with_indices, MAX_ROW, with_indices ? PLACES_NARROW : MAX_NARROW))
     return luc__max_pool_by_windows(ctx, with_indices, args, out);
   if (is_whole(&p)) { /* as one row */
     p.in[1] = p.kernel[1] *= p.in[0];
@@ -233,7 +232,7 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
   if (is_whole(&p) && luc__dtype_is_float(input->dtype))
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
-  if (by_windows(ctx, &p, input, spatial, false, AVG_ROW, AVG_NARROW))
+  if (luc__lies_last(input, spatial) || by_windows(ctx, &p, false, AVG_ROW, AVG_NARROW))
     return luc__run_avg_pool_windows(ctx, args, out);
   LUC_TRY(luc__as_dense(ctx, input, compute, &x));
   LUC_TRY(new_pooled(ctx, input, compute, spatial, p.out, &y));

@@ -53,7 +53,7 @@ static luc_status new_planes(luc_context *ctx, const luc_tensor *t, luc_dtype dt
 
 /* Planes side by side, of images whose channels are last in memory? */
 static bool lie_beside(const luc_tensor *t, int spatial, luc_windows *w) {
-  if (w->own || !luc__channels_last(t, spatial)) return false;
+  if (w->own || !luc__lies_last(t, spatial)) return false;
   w->side = t->sizes[1];
   return true;
 }
@@ -64,7 +64,7 @@ static luc_status take_max(luc_context *ctx, luc_windows *w, luc_tensor *input, 
                            bool with_indices, luc_value *out) {
   luc_status status;
   luc_tensor *x = NULL, *y = NULL, *indices = NULL;
-  const bool last = lie_beside(input, spatial, w);
+  const bool last = spatial > 1 && lie_beside(input, spatial, w);
   LUC_GO(luc__dense_images(ctx, input, w->dtype, last, &x));
   LUC_GO(new_planes(ctx, input, w->dtype, spatial, w->out, last, &y));
   if (with_indices) LUC_GO(new_planes(ctx, input, LUC_INT64, spatial, w->out, last, &indices));
