@@ -15,12 +15,14 @@
 #include "cpu/scratch.h"
 
 /* Runs shorter than SHORT_RUN or within a LINE, or shorter than MOVED_RUN where one is gathered,
- * are joined into chunks that cross them; else a run ends where one of an operand does. */
+ * are joined into chunks that cross them; else a run ends where one of an operand does. Inputs of
+ * rows up to SHORT_ROW bytes are laid out for calls of many. */
 enum {
   CHUNK = 1024,
   SPAN = 9 << 10,
   SHORT_RUN = 16,
   MOVED_RUN = 128,
+  SHORT_ROW = 160,
   PARALLEL_FROM = 1 << 15,
   TURN_FROM = 4096,
   TURN_MIN = 8,
@@ -55,7 +57,8 @@ typedef struct ew_job {
   bool joined;         /* chunks may cross runs */
   bool fills;          /* each run is one result, as all inputs are one element */
   int64_t chunk;       /* elements that are gathered at once */
-  int64_t together;    /* runs that are one for the kernel: inputs' that repeat are laid out so */
+  int64_t together;    /* runs that are one for the kernel, */
+  unsigned laid;       /* inputs that are laid out side by side for that */
   operand operands[1 + LUC_EW_MAX_INPUTS];
 } ew_job;
 
@@ -209,12 +212,6 @@ static int64_t run_length(const ew_job *job, const luc_cursor *c, int64_t left, 
   return all_direct || n < job->chunk ? n : job->chunk;
 }
 
-/* Does each run of input i lie where the one before it did? */
-static bool repeats(const ew_job *job, int i) {
-  const luc_nest *nest = &job->nest;
-  return job->operands[i].direct && !is_once(job, i) && nest->ndim > 1 && nest->strides[i][1] == 0;
-}
-
 /* One result for n elements from here on. */
 static void fill_run(const ew_job *job, const luc_cursor *c, const void *const *in, int64_t n) {
   const int64_t size = (int64_t)luc__dtype_size(job->operands[0].dtype);
@@ -248,26 +245,42 @@ static void fill_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chun
                                    nest->sizes[0], rows);
 }
 
+/* Lays out n runs, from the r-th on, of these inputs. (By itself, so that rows keep registers.) */
+static __attribute__((noinline)) void lay_out(const ew_job *job, const luc_cursor *c,
+                                              unsigned inputs, int64_t r, int64_t n,
+                                              chunks *scratch) {
+  const int64_t run = job->nest.sizes[0], size = job->size;
+  for (int i = 1; inputs != 0; inputs >>= 1, i++) {
+    const int64_t *steps = job->nest.strides[i];
+    if (inputs & 1)
+      job->copy->runs[luc__log2(size)](scratch->data[i], run * size, size, c->ptr[i] + r * steps[1],
+                                       steps[1], steps[0], run, n);
+  }
+}
+
 /* `rows` whole runs, all operands of which are direct. */
 static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunks *scratch) {
   const luc_nest *nest = &job->nest;
   const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
-  const int64_t run = nest->sizes[0], bytes = run * job->size;
-  const int64_t most = job->together < rows ? job->together : rows;
+  const int64_t run = nest->sizes[0], most = luc__min64(job->together, rows);
+  const unsigned laid = job->laid, how = (job->once & ~laid) | job->how;
+  unsigned moving = 0;
   int64_t steps[LUC_EW_MAX_INPUTS] = {0};
   char *out = c->ptr[0];
   for (int i = 1; i <= job->kernel->inputs; i++) {
     const operand *o = &job->operands[i];
-    in[i - 1] = o->is_number ? (const void *)&o->number : c->ptr[i];
-    steps[i - 1] = nest->strides[i][1] * most;
-    if (most == 1 || !repeats(job, i)) continue;
-    job->copy->runs[luc__log2(job->size)](scratch->data[i], bytes, job->size, c->ptr[i], 0,
-                                          job->size, run, most);
-    in[i - 1] = scratch->data[i];
+    const unsigned own = 1u << (i - 1);
+    in[i - 1] = o->is_number ? (const void *)&o->number : laid & own ? scratch->data[i] : c->ptr[i];
+    if (!(laid & own))
+      steps[i - 1] = nest->strides[i][1] * most;
+    else if (nest->strides[i][1] != 0)
+      moving |= own;
   }
+  if (laid != moving) lay_out(job, c, laid & ~moving, 0, most, scratch);
   for (int64_t r = 0; r < rows; r += most) {
-    const int64_t n = most < rows - r ? most : rows - r;
-    job->fn(out, in, n * run, job->params, job->once | job->how);
+    const int64_t n = luc__min64(most, rows - r);
+    if (moving != 0) lay_out(job, c, moving, r, n, scratch);
+    job->fn(out, in, n * run, job->params, how);
     out += nest->strides[0][1] * most;
     for (int i = 0; i < LUC_EW_MAX_INPUTS; i++) in[i] = (const char *)in[i] + steps[i];
   }
@@ -466,21 +479,25 @@ static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in
     job->once &= ~(1u << (moving - 1));
 }
 
-/* How many runs are one for the kernel: where all lie on behind each other but those that repeat,
- * which are laid out in a chunk, a few times less often than they are read. */
-static int64_t find_together(const ew_job *job) {
+/* How many runs are one for the kernel: where results lie on behind each other, inputs that do not
+ * are laid out in chunks, those that repeat once, others of short runs each time. */
+static void find_together(ew_job *job) {
   const luc_nest *nest = &job->nest;
-  const int64_t run = nest->sizes[0], most = CHUNK / run;
-  bool any = false;
-  if (nest->ndim < 2) return 1;
-  for (int i = 0; i < nest->count; i++) {
-    const bool still = i > 0 && is_once(job, i) && nest->strides[i][1] == 0;
-    const bool again = i > 0 && repeats(job, i);
-    if (!job->operands[i].direct) return 1;
-    if (!still && !again && nest->strides[i][1] != run * nest->strides[i][0]) return 1;
-    any |= again;
+  const int64_t run = nest->sizes[0];
+  int64_t most = luc__min64(CHUNK / run, nest->ndim > 1 ? nest->sizes[1] : 0);
+  unsigned laid = 0;
+  job->together = 1, job->laid = 0;
+  for (int i = 0; i < nest->count && most > 1; i++) {
+    const int64_t step = nest->strides[i][1], next = run * nest->strides[i][0];
+    if (!job->operands[i].direct || (i == 0 && step != next)) return;
+    if (step == next) continue;
+    laid |= 1u << (i - 1);
+    if (step == 0)
+      most = luc__min64(most, nest->sizes[1] / 4 + 1);
+    else if (run * job->size > SHORT_ROW || most * run < BLOCK_MIN)
+      return;
   }
-  return !any || most < 2 ? 1 : luc__min64(most, nest->sizes[1] / 4 + 1);
+  if (laid != 0 && most > 1) job->together = most, job->laid = laid;
 }
 
 /* Is what lies here in whole runs of lines more than the cache holds? In place, lines that are
@@ -525,7 +542,7 @@ static void plan(ew_job *job, bool joined, const luc_tensor *out, const luc_ew_i
 static void arrange(ew_job *job, const luc_tensor *out, const luc_ew_input *in) {
   luc__nest_simplify(&job->nest);
   plan(job, false, out, in);
-  job->together = find_together(job);
+  find_together(job);
   const int64_t run = job->nest.sizes[0];
   bool is_short = run < SHORT_RUN || run * job->size <= LINE;
   for (int i = 0; i <= job->kernel->inputs; i++)
