@@ -208,12 +208,14 @@ int64_t luc__positions_bad(luc_context *ctx, const luc_positions *p) {
 typedef struct walk {
   const luc_index_job *job;
   const luc_index_kernels *kernels;
-  luc_index_dims outer, rows; /* inner without its last dimension, which is the row */
+  luc_index_dims outer, rows; /* inner without its last dimension, which is the row, */
   int64_t row, row_indexed, row_dense;
-  int64_t line;                      /* elements of a place of outer */
-  int64_t outer_count, width, bytes; /* bytes: of what a position leads to in all lines */
-  int64_t grain;                     /* lines of a piece */
+  int64_t many, many_indexed, many_dense; /* and the one before, where rows are read together */
+  int64_t line;                           /* elements of a place of outer */
+  int64_t outer_count, width, bytes;      /* bytes: of what a position leads to in all lines */
+  int64_t grain;                          /* lines of a piece */
   luc_move_fn move;
+  luc_runs_fn runs;
   luc_ew_fn on_run;    /* what is done to rows that are even, or NULL */
   table_fn one;        /* to elements */
   int64_t blocks;      /* parts that a row is written in, each in one piece */
@@ -269,13 +271,16 @@ static void each_element(const walk *w, char *x, char *y, int64_t n) {
   }
 }
 
+/* Many rows where they are read together. */
 static void move_row(const walk *w, char *x, char *y, int64_t n) {
   static const luc_ew_params none;
   const luc_index_op op = w->job->op;
   bool even = w->row_indexed == 1 && w->row_dense == 1;
   const void *both[LUC_EW_MAX_INPUTS] = {x, y};
   const int64_t x_step = w->row_indexed * w->width, y_step = w->row_dense * w->width;
-  if (op == LUC_INDEX_GET)
+  if (op == LUC_INDEX_GET && w->many > 1)
+    w->runs(y, w->many_dense * w->width, y_step, x, w->many_indexed * w->width, x_step, n, w->many);
+  else if (op == LUC_INDEX_GET)
     w->move(y, y_step, x, x_step, n);
   else if (op == LUC_INDEX_PUT)
     w->move(x, x_step, y, y_step, n);
@@ -393,7 +398,7 @@ static void move_flat(walk *w, int64_t e, int64_t e_end) {
 
 /* Does a position lead to one element of a line, not to a row? */
 static bool is_one(const walk *w) {
-  return w->row == 1 && !w->rows.ndim;
+  return w->row == 1 && w->many == 1 && !w->rows.ndim;
 }
 
 /* Rows without gaps. */
@@ -413,7 +418,8 @@ static bool move_strip(const walk *w, int64_t x, int64_t y, int64_t i, const luc
   if (is_one(w))
     return w->one(job->dense + (y + i * job->dense_step) * w->width, job->dense_step,
                   job->indexed + x * w->width, strip);
-  if (job->op == LUC_INDEX_GET && w->row_indexed == 1 && w->row_dense == 1 && !w->rows.ndim) {
+  const bool even = w->row_indexed == 1 && w->row_dense == 1 && w->many == 1;
+  if (job->op == LUC_INDEX_GET && even && !w->rows.ndim) {
     read_rows(w, job->dense + (y + i * job->dense_step + c) * w->width,
               job->indexed + (x + c) * w->width, n, offsets, c_end - c);
     return true;
@@ -684,6 +690,7 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
   w.width = (int64_t)luc__dtype_size(job.dtype);
   w.kernels = luc__kernels(ctx)->index;
   w.move = luc__kernels(ctx)->copy->move[luc__log2(w.width)];
+  w.runs = luc__kernels(ctx)->copy->runs[luc__log2(w.width)];
   w.on_run = kernel_of(ctx, job.op, job.dtype);
   widen(&job, &w.width);
   w.one = table_of(w.kernels, job.op, job.dtype, w.width);
@@ -697,12 +704,18 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
   }
   w.bytes = each * w.width;
   w.line = job.n * product(&w.rows);
-  w.row = w.row_indexed = w.row_dense = 1;
+  w.row = w.row_indexed = w.row_dense = w.many = 1;
   if (w.rows.ndim) {
     int last = --w.rows.ndim;
     w.row = w.rows.sizes[last];
     w.row_indexed = w.rows.indexed[last];
     w.row_dense = w.rows.dense[last];
+  }
+  if (w.rows.ndim && job.op == LUC_INDEX_GET && !job.own) {
+    int last = --w.rows.ndim;
+    w.many = w.rows.sizes[last];
+    w.many_indexed = w.rows.indexed[last];
+    w.many_dense = w.rows.dense[last];
   }
   cut(ctx, &w);
   if (each != 1 || !run_parts(ctx, &w)) (job.own ? run_own : run_shared)(ctx, &w);
