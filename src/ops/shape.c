@@ -4,6 +4,7 @@
 
 #include "cpu/cuts.h"
 #include "cpu/triangle.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
 
@@ -65,6 +66,7 @@ done:
   return status;
 }
 
+/* What has channels last gives such, as PyTorch's. */
 static luc_status roll_once(luc_context *ctx, luc_tensor *t, int dim, int64_t shift,
                             luc_tensor **out) {
   int64_t size = t->ndim ? t->sizes[dim] : 1;
@@ -72,6 +74,7 @@ static luc_status roll_once(luc_context *ctx, luc_tensor *t, int dim, int64_t sh
   shift = (shift % size + size) % size;
   luc_tensor *r;
   LUC_TRY(luc__tensor_empty_like(ctx, t, t->dtype, &r));
+  if (shift != 0 && t->ndim <= 5 && luc__channels_last(t, t->ndim - 2)) luc__lay_channels_last(r);
   luc_status status = move_run(ctx, r, t, dim, shift, 0, size - shift);
   if (status == LUC_OK) status = move_run(ctx, r, t, dim, 0, size - shift, shift);
   if (status == LUC_OK) {

@@ -269,6 +269,16 @@ describe("results lie in memory as operands do", function()
     assert.equal("60 12 1", strides(lucerna.cat({b, b}, 3)))
   end)
 
+  it("of roll, where channels are last and something moves", function()
+    local images = lucerna.rand(2, 3, 5, 4):permute(1, 4, 2, 3)
+    for dim = 1, 4 do
+      assert.equal("60 1 20 4", strides(images:roll(1, dim)))
+      assert.is_true(images:roll(1, dim):equal(images:contiguous():roll(1, dim)))
+    end
+    assert.equal("60 15 5 1", strides(images:roll(5, 4)))
+    assert.equal("60 15 5 1", strides(images:contiguous():roll(1, 2)))
+  end)
+
   it("of cat and pad, which tell channels from columns of 1", function()
     local column = lucerna.rand(2, 4, 1, 3):permute(1, 4, 2, 3)
     assert.equal("24 1 6 3", strides(lucerna.cat({column, column}, 4)))
