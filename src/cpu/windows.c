@@ -253,7 +253,7 @@ static int64_t block_of(int64_t in, int64_t out) {
   return luc__max64(in, out) <= FEW ? 2 * BLOCK : BLOCK;
 }
 
-/* Blocks of planes, turned there and back. */
+/* Blocks of planes, turned there and back; the last one has zeros beside, up to whole vectors. */
 static void turned_planes(void *arg, void *scratch, int64_t begin, int64_t end) {
   const job *j = arg;
   const bool back = j->cleared > 0;
@@ -263,22 +263,27 @@ static void turned_planes(void *arg, void *scratch, int64_t begin, int64_t end) 
   char *x = scratch, *y = x + in * block * size;
   int64_t *places = (int64_t *)(void *)(y + out * block * size);
   for (int64_t i = begin * block; i < end * block && i < j->w->planes; i += block) {
-    const int64_t n = luc__min64(j->w->planes - i, block);
-    turn(back ? y : x, n * size, (const char *)j->x + i * read * size, read * size, read, n, false);
-    memset(x, 0, (size_t)n * j->cleared);
-    pool_beside(j, x, n, y, j->indices ? places : NULL);
-    turn((char *)j->to + i * written * size, written * size, back ? x : y, n * size, n, written,
-         false);
+    const int64_t n = luc__min64(j->w->planes - i, block), side = luc__whole(n, j->kernels->lanes);
+    char *from = back ? y : x, *to = back ? x : y;
+    if (side > n) memset(from, 0, (size_t)(read * side * size));
+    turn(from, side * size, (const char *)j->x + i * read * size, read * size, read, n, false);
+    memset(x, 0, (size_t)side * j->cleared);
+    pool_beside(j, x, side, y, j->indices ? places : NULL);
+    turn((char *)j->to + i * written * size, written * size, to, side * size, n, written, false);
     if (j->indices)
-      j->copy->transpose[3]((char *)(j->indices + i * out), out * 8, (const char *)places, n * 8, n,
-                            out, false);
+      j->copy->transpose[3]((char *)(j->indices + i * out), out * 8, (const char *)places, side * 8,
+                            n, out, false);
   }
 }
 
+/* One block of large planes is for one thread, so it should be little. Short vectors gain less. */
 bool luc__windows_turn(luc_context *ctx, const luc_planes *p, int64_t narrow) {
   const int64_t most = luc__max64(p->in, p->out), lanes = luc__kernels(ctx)->pool2d[p->dtype].lanes;
   if (most <= FEW || (most <= SMALL && p->columns <= BLOCK)) return p->planes >= BLOCK;
-  return p->planes >= luc__max64(lanes, BLOCK / 2) && most <= LARGE && p->window <= WINDOW &&
+  const bool brief = lanes * (int64_t)luc__dtype_size(p->dtype) < 32;
+  return p->planes >= (brief ? 2 * BLOCK : luc__max64(lanes, BLOCK / 2)) && most <= LARGE &&
+         p->window <= (brief ? WINDOW / 3 : WINDOW) &&
+         (p->planes > BLOCK || p->planes * most <= 8 * PIECE_WORK) &&
          p->columns <= luc__min64(2 * lanes, narrow);
 }
 
@@ -292,18 +297,18 @@ static luc_status run_turned(luc_context *ctx, job *j, int64_t in, int64_t out) 
 /* Planes side by side, if they do or may lie so; else one by one. */
 static luc_status run(luc_context *ctx, job *j) {
   const luc_windows *w = j->w;
-  const int64_t least = luc__max64(w->side, 1);
+  const int64_t together = luc__max64(w->side, 1);
   luc_planes p = {.dtype = w->dtype, .planes = w->planes, .columns = w->in[2], .window = 1};
   p.in = luc__product(3, w->in), p.out = luc__product(3, w->out);
-  for (int d = 0; d < 3; d++)
-    if (w->out[d] > 0) p.window *= elements_of(w, d, w->out[d] / 2);
+  for (int d = 0; d < 3; d++) p.window *= w->out[d] > 0 ? elements_of(w, d, w->out[d] / 2) : 0;
   if (j->cleared) p.columns = 1; /* shares of any are sooner added so */
   j->kernels = &luc__kernels(ctx)->pool2d[w->dtype];
   j->copy = luc__kernels(ctx)->copy;
   j->size = (int64_t)luc__dtype_size(w->dtype);
   if (!w->own && !w->side && luc__windows_turn(ctx, &p, NARROW))
     return run_turned(ctx, j, p.in, p.out);
-  luc__parallel_for(ctx, w->planes / least, PIECE_WORK / (luc__max64(p.in, p.out) * least + 1) + 1,
+  luc__parallel_for(ctx, w->planes / together,
+                    PIECE_WORK / (luc__max64(p.in, p.out) * together + 1) + 1,
                     w->side ? images : planes, j);
   return LUC_OK;
 }

@@ -43,7 +43,8 @@ typedef struct luc_planes {
   int64_t planes, columns, in, out, window;
 } luc_planes;
 
-/* Are they worked on side by side? Most have no more columns than `narrow`, at most 32. */
+/* Are they worked on side by side? Of more than a few elements only if their columns are at most
+ * `narrow`, and 32. */
 bool luc__windows_turn(luc_context *ctx, const luc_planes *p, int64_t narrow);
 /* Largest of each window: the first of equals, NaN before anything; with its flat position in the
  * plane, from 0; indices may be NULL where planes lie side by side or turn so. */

@@ -50,10 +50,8 @@ luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tens
 }
 
 bool luc__lies_last(const luc_tensor *t, int spatial) {
-  enum { ROWS = 16 }; /* rows of fewer channels are worked on sooner when they are copied */
   int64_t step = 1;
   if (t->ndim != spatial + 2 || t->numel > INT32_MAX) return false;
-  if (spatial == 1 && t->sizes[1] < ROWS) return false;
   if (luc__is_contiguous(t)) return false;
   for (int k = 0; k < t->ndim; k++) {
     const int d = k == 0 ? 1 : k <= spatial ? t->ndim - k : 0; /* from the innermost on */

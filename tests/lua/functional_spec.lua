@@ -452,6 +452,26 @@ describe("pooling:", function()
     assert.same({{{1.5, 2.5, 4.5, 5.5}}}, F.adaptive_avg_pool1d(line, 4):tolist())
   end)
 
+  it("adaptive windows may be none, and lead nothing back", function()
+    for _, size in ipairs {{0, 3}, {3, 0}} do
+      local x = lucerna.randn(20, 3, 9, 9, {requires_grad = true})
+      F.adaptive_avg_pool2d(x, size):sum():backward()
+      assert.equal(0, x.grad:abs():max():item())
+    end
+  end)
+
+  it("averages of rows lie as those do, the largest are rows, as PyTorch's", function()
+    for _, channels in ipairs {2, 10, 16} do
+      local x = lucerna.randn(2, 8, channels):transpose(2, 3)
+      local dense = x:contiguous()
+      assert.same({4 * channels, 1, channels}, F.avg_pool1d(x, 2):stride())
+      assert.same({3 * channels, 1, channels}, F.adaptive_avg_pool1d(x, 3):stride())
+      assert.same({4 * channels, 4, 1}, F.max_pool1d(x, 2):stride())
+      near(F.avg_pool1d(dense, 2), F.avg_pool1d(x, 2))
+      near(F.adaptive_avg_pool1d(dense, 3), F.adaptive_avg_pool1d(x, 3))
+    end
+  end)
+
   it("fractional pooling draws its windows, or takes the samples given", function()
     local m = nn.FractionalMaxPool2d(2, {output_size = 3})
     assert.equal(0, #m:state_dict())
