@@ -1,5 +1,5 @@
-/* Matrix products: which kernel, and how the work is cut into pieces. Cuts follow from the sizes
- * alone, so results do not depend on the number of threads. */
+/* Matrix products: which kernel, and how the work is cut into pieces. That follows from the sizes,
+ * and from zeros in the factors, alone, so results do not depend on the number of threads. */
 #include "cpu/gemm.h"
 
 #include <math.h>

@@ -6,6 +6,18 @@
 #include "cpu/gemm_kernels.h"
 #include "cpu/halves.h"
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* By a mask: the positions of its bits that are set, a byte each, from the lowest on. */
+#define BIT(m, i)                                                                                  \
+  ((uint64_t)((m) >> (i)&1) * (i) << 8 * __builtin_popcount((m) & ((1u << (i)) - 1)))
+#define BITS3(m)  (BIT(m, 1) | BIT(m, 2) | BIT(m, 3))
+#define BITS(m)   (BITS3(m) | BIT(m, 4) | BIT(m, 5) | BIT(m, 6) | BIT(m, 7))
+#define BITS4(m)  BITS(m), BITS((m) + 1), BITS((m) + 2), BITS((m) + 3)
+#define BITS16(m) BITS4(m), BITS4((m) + 4), BITS4((m) + 8), BITS4((m) + 12)
+#define BITS64(m) BITS16(m), BITS16((m) + 16), BITS16((m) + 32), BITS16((m) + 48)
+static const uint64_t luc__set_bits[256] = {BITS64(0u), BITS64(64u), BITS64(128u), BITS64(192u)};
+#endif
+
 #include "cpu/real_f32.inc"
 #include "cpu/gemm.inc"
 #include "cpu/gemm_few.inc"

@@ -10,20 +10,26 @@
 #include "cpu/scratch.h"
 
 /* What is looked at: so many runs of so many elements that lie side by side. */
-enum { RUNS = 16, RUN = 32 };
+enum { RUNS = 32, RUN = 16 };
 
 static bool is_zero(const luc_gemm *g, int64_t i) {
   return g->dtype == LUC_FLOAT64 ? ((const double *)g->a)[i] == 0 : ((const float *)g->a)[i] == 0;
 }
 
-/* All over A, but on no diagonal. */
+/* Term i, in [0, n), of a sequence that is soon close to everything and repeats nothing: multiples
+ * of an irrational number, whose fraction is counted in 2^-32. */
+static int64_t spread(int64_t i, uint32_t fraction, int64_t n) {
+  return (int64_t)((uint32_t)i * fraction >> 8) * n >> 24;
+}
+
+/* All over A (Roberts' sequence in two dimensions). */
 static int64_t count_zeros(const luc_gemm *g) {
   const bool turned = g->a_row == 1;
   const int64_t rows = turned ? g->k : g->m, row = turned ? g->a_col : g->a_row;
-  const int64_t room = (turned ? g->m : g->k) - RUN;
+  const int64_t room = (turned ? g->m : g->k) - RUN + 1;
   int64_t zeros = 0;
-  for (int64_t i = 0; i < RUNS; i++) {
-    const int64_t first = i * rows / RUNS * row + i * 7 % RUNS * room / RUNS;
+  for (int64_t i = 1; i <= RUNS; i++) {
+    const int64_t first = spread(i, 3242174889u, rows) * row + spread(i, 2447445414u, room);
     for (int64_t j = 0; j < RUN; j++) zeros += is_zero(g, first + j);
   }
   return zeros;
@@ -35,13 +41,15 @@ bool luc__gemm_is_sparse(const luc_gemm *g) {
 #else
   enum { LEAST = 64, LEAST_COLUMNS = 128 };
 #endif
-  enum { MOST_OF_B = 1 << 20, MANY = RUNS * RUN * 7 / 16 };
+  enum { MOST_OF_B = 1 << 20, MANY = RUNS * RUN * 13 / 32 };
   if ((g->dtype != LUC_FLOAT32 && g->dtype != LUC_FLOAT64) || g->pairs || g->batch != 1 ||
       (g->a_row != 1 && g->a_col != 1))
     return false;
   return g->m >= LEAST && g->n >= LEAST_COLUMNS && g->k >= LEAST && g->k * g->n <= MOST_OF_B &&
          count_zeros(g) >= MANY;
 }
+
+enum { PACKED = 256 }; /* rows of B at a time */
 
 typedef struct sparse_job {
   luc_gemm g;
@@ -66,10 +74,10 @@ static void pack_blocks(void *arg, int64_t begin, int64_t end) {
   sparse_job *j = arg;
   const int64_t width = j->kernels->columns;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t span = i / j->blocks, first = i % j->blocks * LUC_SPARSE_K;
+    const int64_t span = i / j->blocks, first = i % j->blocks * PACKED;
     const luc_gemm g = columns_of(j, span * width, width);
     char *to = j->spans + (span * g.k + first) * width * j->size;
-    if (!j->kernels->pack(&g, first, luc__min64(LUC_SPARSE_K, g.k - first), to))
+    if (!j->kernels->pack(&g, first, luc__min64(PACKED, g.k - first), to))
       atomic_store_explicit(&j->infinite, true, memory_order_relaxed);
   }
 }
@@ -93,7 +101,7 @@ luc_status luc__gemm_sparse(luc_context *ctx, const luc_gemm *g, bool *done) {
   sparse_job j = {.g = *g, .kernels = &luc__kernels(ctx)->gemm_sparse[g->dtype]};
   const int64_t width = j.kernels->columns, spans = luc__cuts(g->n, width);
   j.size = (int64_t)luc__dtype_size(g->dtype);
-  j.blocks = luc__cuts(g->k, LUC_SPARSE_K);
+  j.blocks = luc__cuts(g->k, PACKED);
   const int64_t row_cuts = luc__cuts(g->m, LUC_SPARSE_ROWS);
   const int64_t wanted = luc__max64(luc__cuts(PIECES, row_cuts), luc__cuts(g->n, MOST_COLUMNS));
   j.columns = luc__cuts(spans, luc__min64(wanted, spans)) * width;
@@ -101,7 +109,7 @@ luc_status luc__gemm_sparse(luc_context *ctx, const luc_gemm *g, bool *done) {
   const size_t bytes = (size_t)(spans * width * g->k * j.size);
   j.spans = luc__alloc(ctx, bytes);
   if (!j.spans) return LUC_ERR_MEMORY;
-  luc__parallel_for(ctx, spans * j.blocks, 8, pack_blocks, &j);
+  luc__parallel_for(ctx, spans * j.blocks, 1, pack_blocks, &j);
   *done = !atomic_load(&j.infinite);
   luc_status status = LUC_OK;
   if (*done) {

@@ -9,10 +9,11 @@ enum {
 #ifdef LUCERNA_TEST_BUILD
   LUC_SPARSE_WORK = 1 << 12
 #else
-  LUC_SPARSE_WORK = 1 << 22
+  LUC_SPARSE_WORK = 1 << 23
 #endif
 };
-/* Is A of such a product, by a look here and there, so full of zeros that it pays to pass them over? */
+/* Is A of such a product, by a look here and there, so full of zeros that it pays to pass them
+ * over? */
 bool luc__gemm_is_sparse(const luc_gemm *g);
 /* C, as luc__gemm makes it, but for the batch, which is 1. Not `done` where B has infinities or
  * NaN: then C is as it was. */

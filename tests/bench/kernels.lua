@@ -112,6 +112,21 @@ for _, m in ipairs { 1, 16, 64 } do
   })
 end
 
+-- What a relu lets through is half zeros, there and back.
+cases:add("linear 512-128 on 512 rows behind a relu, there and back", {
+  flops = 3 * 2 * 512 * 512 * 128, ratio = 1, scales = 1.8, unit = "us",
+  setup = function(lucerna)
+    local layer, x = lucerna.nn.Linear(512, 128), lucerna.randn(512, 512):relu()
+    local g = lucerna.rand(512, 128)
+    x:requires_grad_()
+    return function()
+      layer:zero_grad()
+      x.grad = nil
+      layer(x):backward(g)
+    end
+  end,
+})
+
 cases:add("bmm [32, 128, 64] x [32, 64, 128]", {
   flops = 2 * 32 * 128 * 64 * 128, ratio = 1, scales = 1.8, unit = "us",
   setup = function(lucerna)

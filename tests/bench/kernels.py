@@ -105,6 +105,20 @@ for m in (1, 16, 64):
     rows(m)
 
 
+@case("linear 512-128 on 512 rows behind a relu, there and back")
+def _():
+    layer, x = torch.nn.Linear(512, 128), torch.randn(512, 512).relu()
+    g = torch.rand(512, 128)
+    x.requires_grad_()
+
+    def once():
+        layer.zero_grad(set_to_none=True)
+        x.grad = None
+        layer(x).backward(g)
+
+    return once
+
+
 @case("bmm [32, 128, 64] x [32, 64, 128]")
 def _():
     a, b = torch.rand(32, 128, 64), torch.rand(32, 64, 128)

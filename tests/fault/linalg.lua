@@ -30,6 +30,11 @@ local function scenario()
   assert(lucerna.ones(3, 64, 60):matmul(w)[3][64][4]:item() == 60)
   assert(lucerna.addmm(lucerna.ones(4), x, w)[64][4]:item() == 61)
   assert(lucerna.nn.functional.linear(x, w:t())[64][4]:item() == 60)
+  -- zeros of a factor are passed over
+  local half = lucerna.ones(256):put_(lucerna.arange(1, 256, 2), lucerna.zeros(128))
+  half = half:expand(256, 256):contiguous()
+  assert(half:mm(lucerna.ones(256, 128))[256][1]:item() == 128)
+  assert(lucerna.ones(128, 256):mm(half:t())[1][256]:item() == 128)
   assert(linalg.matrix_rank(a):item() == 3)
 end
 

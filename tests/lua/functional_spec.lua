@@ -106,6 +106,49 @@ describe("also often got wrong:", function()
   end)
 end)
 
+describe("a layer behind a relu", function()
+  -- whole numbers, whose sums are exact; half of x's, and most of the gradient's, are 0
+  local function whole(dtype, ...) return lucerna.randint(-4, 5, {...}):to(dtype) end
+
+  for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+    it("passes over its zeros, there and back, in " .. tostring(dtype), function()
+      lucerna.manual_seed(7)
+      for _, size in ipairs {{256, 256, 128}, {200, 600, 333}, {130, 1030, 129}} do
+        local rows, from, to = table.unpack(size)
+        local x, w, b = whole(dtype, rows, from), whole(dtype, to, from), whole(dtype, to)
+        local g = F.relu(whole(dtype, rows, to) - 2)
+        local h = F.relu(x):requires_grad_()
+        w:requires_grad_()
+        F.linear(h, w, b):backward(g)
+        local function product(p, q) return p:to(lucerna.int64):mm(q:to(lucerna.int64)) end
+        local y = product(h:detach(), w:detach():t()) + b:to(lucerna.int64)
+        assert.is_true(F.linear(h, w, b):detach():to(lucerna.int64):equal(y))
+        assert.is_true(F.relu(F.linear(h, w, b)):detach():to(lucerna.int64):equal(y:clamp(0)))
+        assert.is_true(h.grad:to(lucerna.int64):equal(product(g, w:detach())))
+        assert.is_true(w.grad:to(lucerna.int64):equal(product(g:t(), h:detach())))
+        local c = whole(dtype, rows, to)
+        local added = lucerna.addmm(c, h:detach(), w:detach():t(), {beta = 2, alpha = -1})
+        assert.is_true(added:to(lucerna.int64):equal(c:to(lucerna.int64) * 2 - y
+          + b:to(lucerna.int64)))
+      end
+    end)
+  end
+
+  it("but not where they meet an infinity or NaN", function()
+    local x = F.relu(whole(lucerna.float32, 300, 200))
+    for _, value in ipairs {1 / 0, -1 / 0, 0 / 0} do
+      local w = lucerna.ones(160, 200)
+      w[7][150] = value
+      local y = F.linear(x, w)
+      local apart = lucerna.cat({y:narrow(2, 1, 6), y:narrow(2, 8, 153)}, 2)
+      assert.is_true(apart:equal(x:sum(2, true):expand(300, 159)))
+      local met = (x * w[7]):sum(2)
+      assert.is_true(y:select(2, 7):isnan():equal(met:isnan()))
+      assert.is_true(y:select(2, 7):nan_to_num():equal(met:nan_to_num()))
+    end
+  end)
+end)
+
 describe("dropout:", function()
   it("the functions of channels and alpha differ in what training is by default", function()
     local x = lucerna.ones(50, 4)
