@@ -106,9 +106,9 @@ const luc_gemm_kernels *luc__gemm_kernels(luc_context *ctx, const luc_gemm *g);
 /* Of an A with many zeros, which are passed over: see gemm_sparse.c. ORDER DTYPE. */
 enum {
 #ifdef LUCERNA_TEST_BUILD
-  LUC_SPARSE_K = 24,
+  LUC_SPARSE_K = 32,
 #else
-  LUC_SPARSE_K = 64, /* rows of a span of B that stay in the first cache */
+  LUC_SPARSE_K = 64, /* rows of a span of B that stay in the first cache: whole vectors */
 #endif
   LUC_SPARSE_ROWS = 64,  /* of a piece */
   LUC_SPARSE_VECTORS = 8 /* of sums, in registers, of a span's columns */
