@@ -275,6 +275,11 @@ static int64_t part_of(int64_t k) {
   return luc__max64(32, luc__cuts(k, 8));
 }
 
+/* Are k right hand sides so few that one by one, for which nothing is laid out, they take less? */
+static bool one_by_one(int64_t n, int64_t k) {
+  return k == 1 || (k <= 4 && n >= 20 * k * k);
+}
+
 /* Rows read as columns: X^T A^T = B^T, with the other triangle. The i-th part of all right hand
  * sides. */
 static int solve_triangle(const void *job_, int64_t i, char *block) {
@@ -288,6 +293,10 @@ static int solve_triangle(const void *job_, int64_t i, char *block) {
   const luc_triangle t = {a, n, n, 1, j->upper, j->unit};
   if (luc__lapack_small(n))
     luc__lapack_substitute(&j->l, &t, columns, b, ldb);
+  else if (one_by_one(n, j->k))
+    for (int c = 0; c < columns; c++)
+      j->second.trsv(j->upper ? "L" : "U", "T", j->unit ? "U" : "N", &n, a, &n,
+                     luc__lapack_at(&j->l, b, c), &ldb, 1, 1, 1);
   else
     j->second.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n,
                    luc__lapack_one(&j->l), a, &n, b, &ldb, 1, 1, 1, 1);
@@ -298,7 +307,7 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
                                const void *a, void *b) {
   job j;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, k, NULL, "trsm", &j));
+  LUC_TRY(prepare(ctx, s, k, NULL, one_by_one(s.n, k) ? "trsv" : "trsm", &j));
   j.upper = upper, j.unit = unit, j.from = a, j.to = b;
   j.l.locks = !luc__lapack_small(s.n);
   const int64_t part = part_of(k);
