@@ -317,14 +317,14 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
 
 /* U of A = U^T U by columns is L by rows; of larger matrices potrf finds an L sooner, of a few rows
  * we do. */
-enum { CHOLESKY_FEW = 4, CHOLESKY_LARGER = 64 };
+enum { CHOLESKY_FEW = 4 };
 static int cholesky(const void *job_, int64_t i, char *block) {
   const job *j = job_;
-  const int n = (int)j->s.n;
+  const int n = (int)j->s.n, larger = j->l.complex ? 64 : j->l.f32 ? 32 : 48;
   char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n);
   if (n <= CHOLESKY_FEW) {
     j->info[i] = luc__lapack_cholesky(&j->l, n, one);
-  } else if (n < CHOLESKY_LARGER) {
+  } else if (n < larger) {
     j->first.potrf("U", &n, one, &n, &j->info[i], 1);
   } else {
     luc__lapack_turn(&j->l, block, one, n, n);
