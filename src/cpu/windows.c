@@ -284,7 +284,7 @@ bool luc__windows_turn(luc_context *ctx, const luc_planes *p, int64_t narrow) {
   return p->planes >= (brief ? 2 * BLOCK : luc__max64(lanes, BLOCK / 2)) && most <= LARGE &&
          p->window <= (brief ? WINDOW / 3 : WINDOW) &&
          (p->planes > BLOCK || p->planes * most <= 8 * PIECE_WORK) &&
-         p->columns <= luc__min64(2 * lanes, narrow);
+         p->columns <= luc__min64((brief ? 2 : 8) * lanes, narrow);
 }
 
 static luc_status run_turned(luc_context *ctx, job *j, int64_t in, int64_t out) {
