@@ -282,7 +282,8 @@ static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunk
     if (moving != 0) lay_out(job, c, moving, r, n, scratch);
     job->fn(out, in, n * run, job->params, how);
     out += nest->strides[0][1] * most;
-    for (int i = 0; i < LUC_EW_MAX_INPUTS; i++) in[i] = (const char *)in[i] + steps[i];
+    for (int i = 0; i < LUC_EW_MAX_INPUTS; i++) /* not as vectors, which the kernel waits for */
+      if (steps[i] != 0) in[i] = (const char *)in[i] + steps[i];
   }
 }
 
