@@ -509,7 +509,7 @@ static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_
   return LUC_OK;
 }
 
-/* linear for dtypes without a kernel of its own: complex numbers and integers. */
+/* linear without a kernel of its own: of complex numbers, integers, and matrices as they lie. */
 static luc_status linear_of_matmul(luc_context *ctx, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
                                    bool relu, luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -530,11 +530,19 @@ static bool linear_takes_halves(luc_context *ctx, const luc_tensor *x, const luc
   return luc__gemm_takes_halves(ctx, &g);
 }
 
+/* Are these matrices of long columns, adjacent ones, which a vector multiplies without a copy? */
+static bool lies_turned(const luc_tensor *x, const luc_tensor *w) {
+  enum { LONG = 32 };
+  if (x->ndim < 3 || w->ndim < 2 || w->sizes[0] != 1 || luc__dtype_size(x->dtype) < 4) return false;
+  const int row = x->ndim - 2;
+  return x->sizes[row] >= LONG && x->strides[row] == 1 && x->strides[row + 1] > 1;
+}
+
 static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *bias = luc_as_tensor(&args[2]), *x, *w, *b, *y;
   LUC_TRY(check_linear(ctx, input, weight, bias));
-  if (!luc__dtype_is_float(input->dtype))
+  if (!luc__dtype_is_float(input->dtype) || lies_turned(input, weight))
     return linear_of_matmul(ctx, input, weight, bias, relu, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS];
