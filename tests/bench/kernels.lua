@@ -114,7 +114,7 @@ end
 
 -- What a relu lets through is half zeros, there and back.
 cases:add("linear 512-128 on 512 rows behind a relu, there and back", {
-  flops = 3 * 2 * 512 * 512 * 128, ratio = 1, scales = 1.8, unit = "us",
+  flops = 3 * 2 * 512 * 512 * 128, ratio = 1, scales = 1.8, unit = "us", train = true,
   setup = function(lucerna)
     local layer, x = lucerna.nn.Linear(512, 128), lucerna.randn(512, 512):relu()
     local g = lucerna.rand(512, 128)

@@ -105,7 +105,7 @@ for m in (1, 16, 64):
     rows(m)
 
 
-@case("linear 512-128 on 512 rows behind a relu, there and back")
+@case("linear 512-128 on 512 rows behind a relu, there and back", train=True)
 def _():
     layer, x = torch.nn.Linear(512, 128), torch.randn(512, 512).relu()
     g = torch.rand(512, 128)
