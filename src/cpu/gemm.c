@@ -227,9 +227,7 @@ static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
 /* A small product is one call. */
 static luc_status run_by(luc_context *ctx, const luc_gemm *g, path chosen) {
   if (chosen == PATH_SPARSE) {
-    bool done = false;
-    const luc_status status = luc__gemm_sparse(ctx, g, &done);
-    if (status != LUC_OK || done) return status;
+    if (luc__gemm_sparse(ctx, g)) return LUC_OK;
     chosen = choose_path(g);
   }
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)

@@ -96,7 +96,7 @@ static void run_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
   }
 }
 
-luc_status luc__gemm_sparse(luc_context *ctx, const luc_gemm *g, bool *done) {
+bool luc__gemm_sparse(luc_context *ctx, const luc_gemm *g) {
   enum { PIECES = 8, MOST_COLUMNS = 512 };
   sparse_job j = {.g = *g, .kernels = &luc__kernels(ctx)->gemm_sparse[g->dtype]};
   const int64_t width = j.kernels->columns, spans = luc__cuts(g->n, width);
@@ -108,15 +108,12 @@ luc_status luc__gemm_sparse(luc_context *ctx, const luc_gemm *g, bool *done) {
   j.column_cuts = luc__cuts(g->n, j.columns);
   const size_t bytes = (size_t)(spans * width * g->k * j.size);
   j.spans = luc__alloc(ctx, bytes);
-  if (!j.spans) return LUC_ERR_MEMORY;
+  if (!j.spans) return false;
   luc__parallel_for(ctx, spans * j.blocks, 1, pack_blocks, &j);
-  *done = !atomic_load(&j.infinite);
-  luc_status status = LUC_OK;
-  if (*done) {
-    const size_t sums = (size_t)(LUC_SPARSE_ROWS * j.columns * j.size);
-    status = luc__parallel_scratch(ctx, row_cuts * j.column_cuts, 1, j.kernels->scratch + sums,
-                                   run_pieces, &j);
-  }
+  const size_t sums = (size_t)(LUC_SPARSE_ROWS * j.columns * j.size);
+  const bool done = !atomic_load(&j.infinite) &&
+                    luc__parallel_scratch(ctx, row_cuts * j.column_cuts, 1,
+                                          j.kernels->scratch + sums, run_pieces, &j) == LUC_OK;
   luc__free(ctx, j.spans, bytes);
-  return status;
+  return done;
 }

@@ -15,8 +15,8 @@ enum {
 /* Is A of such a product, by a look here and there, so full of zeros that it pays to pass them
  * over? */
 bool luc__gemm_is_sparse(const luc_gemm *g);
-/* C, as luc__gemm makes it, but for the batch, which is 1. Not `done` where B has infinities or
- * NaN: then C is as it was. */
-luc_status luc__gemm_sparse(luc_context *ctx, const luc_gemm *g, bool *done);
+/* C, as luc__gemm makes it, but for the batch, which is 1. False, and C is as it was, where B has
+ * infinities or NaN, or memory is refused: other ways take less. */
+bool luc__gemm_sparse(luc_context *ctx, const luc_gemm *g);
 
 #endif
