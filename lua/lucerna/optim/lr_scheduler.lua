@@ -378,8 +378,9 @@ function Plateau:__init(...)
 end
 
 function Plateau.__index(self, key)
-  if key == "in_cooldown" then return self.cooldown_counter > 0 end
-  return Plateau[key]
+  local value = Plateau[key]
+  if value == nil and key == "in_cooldown" then return self.cooldown_counter > 0 end
+  return value
 end
 
 function Plateau:_reset()

@@ -91,8 +91,8 @@ end
 
 -- The current rate of every group. {nil} has room for one, which most optimizers have.
 function scheduler.current(optimizer)
-  local rates = {nil}
-  for k, group in ipairs(optimizer.param_groups) do rates[k] = rate_of(group) end
+  local rates, groups = {nil}, optimizer.param_groups
+  for k = 1, #groups do rates[k] = rate_of(groups[k]) end
   return rates
 end
 
@@ -101,16 +101,16 @@ function scheduler.write(self, rates)
   if type(rates) ~= "table" then
     fail("%s.get_lr: expected a table of rates (got %s)", self.__name, type(rates))
   end
-  local last = {nil}
-  for k, group in ipairs(self.optimizer.param_groups) do
-    local rate = rates[k] or rate_of(group)
+  local last, groups = {nil}, self.optimizer.param_groups
+  for k = 1, #groups do
+    local rate = rates[k] or rate_of(groups[k])
     if type(rate) ~= "number" then
       scheduler.check_number(self.__name, "the rate of group " .. k, rate)
     end
     last[k] = rate
   end
-  for k, group in ipairs(self.optimizer.param_groups) do
-    if rates[k] then scheduler.set_rate(group, rates[k]) end
+  for k = 1, #groups do
+    if rates[k] then scheduler.set_rate(groups[k], rates[k]) end
   end
   self._last_lr = last
 end
@@ -249,17 +249,17 @@ end
 -- Rates made of each group's rate, first rate and position; every: also of groups that came later
 -- and have no first rate.
 function scheduler.each(self, f, every)
-  local rates, base_lrs = {nil}, self.base_lrs
-  for k, group in ipairs(self.optimizer.param_groups) do
-    rates[k] = (every or base_lrs[k]) and f(rate_of(group), base_lrs[k], k)
+  local rates, base_lrs, groups = {nil}, self.base_lrs, self.optimizer.param_groups
+  for k = 1, #groups do
+    rates[k] = (every or base_lrs[k]) and f(rate_of(groups[k]), base_lrs[k], k)
   end
   return rates
 end
 
 -- The current rates, all multiplied by one factor.
 function scheduler.scaled(self, factor)
-  local rates = {nil}
-  for k, group in ipairs(self.optimizer.param_groups) do rates[k] = rate_of(group) * factor end
+  local rates, groups = {nil}, self.optimizer.param_groups
+  for k = 1, #groups do rates[k] = rate_of(groups[k]) * factor end
   return rates
 end
 
@@ -272,7 +272,7 @@ function scheduler.per_group(who, name, optimizer, value)
     return {table.unpack(value)}
   end
   scheduler.check_number(who, name, value)
-  local list = {}
+  local list = {nil}
   for k = 1, n do list[k] = value end
   return list
 end
