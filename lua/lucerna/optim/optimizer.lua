@@ -43,8 +43,9 @@ end
 
 -- An optimizer's lists of hooks, by name, are made when one is added: until then it has NO_HOOKS.
 local NONE = {}
-local HOOKS = {__index = function() return NONE end}
-local NO_HOOKS = setmetatable({}, HOOKS)
+local NO_HOOKS = {step_pre = NONE, step_post = NONE, state_dict_pre = NONE, state_dict_post = NONE,
+  load_pre = NONE, load_post = NONE}
+local HOOKS = {__index = NO_HOOKS}
 
 local function own_list(self, who, name)
   check_self(self, "Optimizer", who, "param_groups")
