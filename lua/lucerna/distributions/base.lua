@@ -150,8 +150,10 @@ function Distribution:_rsample() fail("sample: %s does not implement sample", se
 --- d:expand(batch_shape): the same distribution with its batch dimensions expanded.
 function Distribution:expand(...)
   local shape = tools.sizes("expand", "batch_shape", ...)
-  local copy = setmetatable({}, getmetatable(self))
-  for key, value in pairs(self) do copy[key] = value end
+  local copy = setmetatable({ -- room for what most have
+    batch_shape = nil, event_shape = nil, _given = nil, loc = nil, scale = nil,
+  }, getmetatable(self))
+  for key, value in next, self do copy[key] = value end
   self._expand(copy, shape)
   copy.batch_shape = shape
   return copy
@@ -159,11 +161,13 @@ end
 
 -- The parameters of a copy, whose last dimensions beyond the batch's are the parameter's own.
 function Distribution:_expand(shape)
-  for _, name in ipairs(self.arg_constraints) do
-    local value = rawget(self, name)
+  local names, dims = self.arg_constraints, #self.batch_shape
+  for k = 1, #names do
+    local value = rawget(self, names[k])
     if value ~= nil then
-      local own = tools.last(value.shape, value:dim() - #self.batch_shape)
-      self[name] = value:expand(join(shape, own))
+      local own = value:dim() - dims
+      local whole = own > 0 and join(shape, tools.last(value.shape, own)) or shape
+      self[names[k]] = value:expand(whole)
     end
   end
 end
@@ -297,7 +301,7 @@ function Distribution:__tostring()
     local value = rawget(self, name)
     if value ~= nil then
       local text = value:numel() == 1 and tools.text(value) or tools.size_text(value.shape)
-      parts[#parts + 1] = ("%s: %s"):format(name, text)
+      parts[#parts + 1] = name .. ": " .. text
     end
   end
   return ("%s(%s)"):format(self.__name, table.concat(parts, ", "))

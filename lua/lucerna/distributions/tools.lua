@@ -167,6 +167,6 @@ function tools.tuple(shape)
 end
 
 --- A shape as PyTorch writes it.
-function tools.size_text(shape) return ("torch.Size(%s)"):format(shape_text(shape)) end
+function tools.size_text(shape) return "torch.Size(" .. shape_text(shape) .. ")" end
 
 return tools
