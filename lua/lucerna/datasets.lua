@@ -8,6 +8,8 @@ local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
 local plain = require "lucerna.plain"
 
+local type, math_type = type, math.type
+
 local data = {}
 
 local fail = core._fail
@@ -46,7 +48,7 @@ end
 
 -- Position i of a data set of n items; negative ones count from the end.
 function data._position(name, i, n)
-  if math.type(i) ~= "integer" then fail("%s: expected a position (got %s)", name, i) end
+  if math_type(i) ~= "integer" then fail("%s: expected a position (got %s)", name, i) end
   local from_start = i < 0 and n + 1 + i or i
   if from_start < 1 or from_start > n then
     fail("%s: index %d is out of range [1, %d] (indices count from 1)", name, i, n)
@@ -111,7 +113,7 @@ end
 -- may make items of any key, a method's name too.
 function data._item_of(dataset, i)
   local get = dataset.get
-  if get and is_callable(get) then return get(dataset, i) end
+  if get and (type(get) == "function" or is_callable(get)) then return get(dataset, i) end
   local item = dataset[i]
   if type(item) == "table" and not getmetatable(item) and #item > 0 then
     return table.unpack(item)
