@@ -16,10 +16,15 @@ local numbers = {a = true, b = true, mean = true, std = true, gain = true}
 local function define(name, names, fill)
   local all = {"tensor", table.unpack(names)}
   all.options = 2
+  local checked = {} -- the places of numbers
+  for k, parameter in ipairs(names) do
+    if numbers[parameter] then checked[#checked + 1] = k end
+  end
   local function run(t, ...)
     check.tensor(name, "tensor", t)
-    for k, parameter in ipairs(names) do
-      if numbers[parameter] then check.option(name, parameter, (select(k, ...)), "number") end
+    for i = 1, #checked do
+      local k = checked[i]
+      check.option(name, names[k], (select(k, ...)), "number")
     end
     lucerna.no_grad(fill, t, ...)
     return t
@@ -32,10 +37,7 @@ end
 local unit_gain = {linear = true, conv1d = true, conv2d = true, conv3d = true, sigmoid = true,
   conv_transpose1d = true, conv_transpose2d = true, conv_transpose3d = true}
 
---- The recommended gain for a nonlinearity: linear, convolutions and sigmoid 1, tanh 5/3, relu √2,
--- leaky_relu √(2 / (1 + param²)) with slope 0.01 by default, selu 3/4.
-function init.calculate_gain(...)
-  local nonlinearity, param = arguments("calculate_gain", {"nonlinearity", "param"}, ...)
+local function gain_of(nonlinearity, param)
   if unit_gain[nonlinearity] then return 1 end
   if nonlinearity == "tanh" then return 5 / 3 end
   if nonlinearity == "relu" then return math.sqrt(2) end
@@ -48,6 +50,12 @@ function init.calculate_gain(...)
     return math.sqrt(2 / (1 + param ^ 2))
   end
   fail("calculate_gain: Unsupported nonlinearity %s", nonlinearity)
+end
+
+--- The recommended gain for a nonlinearity: linear, convolutions and sigmoid 1, tanh 5/3, relu √2,
+-- leaky_relu √(2 / (1 + param²)) with slope 0.01 by default, selu 3/4.
+function init.calculate_gain(...)
+  return gain_of(arguments("calculate_gain", {"nonlinearity", "param"}, ...))
 end
 
 local function fans(who, t)
@@ -166,7 +174,7 @@ local kaiming = {"a", "mode", "nonlinearity", "generator"}
 
 local function kaiming_std(who, t, a, mode, nonlinearity)
   local fan = fan_by_mode(who, t, mode)
-  return init.calculate_gain(nonlinearity or "leaky_relu", a or 0) / math.sqrt(fan)
+  return gain_of(nonlinearity or "leaky_relu", a or 0) / math.sqrt(fan)
 end
 
 --- kaiming_uniform_(tensor, a = 0, mode = "fan_in", nonlinearity = "leaky_relu", {generator =}):
