@@ -346,10 +346,12 @@ function Optimizer._step_by(update)
   end
 end
 
+local ZERO_GRAD = {"set_to_none"} -- what it takes
+
 --- Drops all gradients; with {set_to_none = false} fills them with zeros.
 function Optimizer:zero_grad(...)
   check_self(self, "Optimizer", "zero_grad", "param_groups")
-  local to_none = arguments("zero_grad", {"set_to_none"}, ...)
+  local to_none = arguments("zero_grad", ZERO_GRAD, ...)
   for _, group in ipairs(self.param_groups) do
     for _, p in ipairs(group.params) do
       local grad = to_none == false and p.grad
