@@ -132,9 +132,10 @@ end
 --- Subset(dataset, indices): the items of another data set at positions, an array or a tensor.
 data.Subset = data.Dataset("Subset")
 local Subset = data.Subset
+local SUBSET = {"dataset", "indices"} -- what it takes
 
 function Subset:__init(...)
-  local dataset, indices = arguments("Subset", {"dataset", "indices"}, ...)
+  local dataset, indices = arguments("Subset", SUBSET, ...)
   check_dataset("Subset", dataset)
   self.dataset = dataset
   self.indices = lucerna.is_tensor(indices) and indices:tolist() or indices
@@ -316,11 +317,12 @@ local function counts_of(lengths, n)
   return counts, n
 end
 
+local SPLIT = {"dataset", "lengths", "generator", options = 3} -- what it takes
+
 --- random_split(dataset, lengths, {generator=}): a data set at random into a table of Subsets of
 -- the given lengths (or fractions of its length).
 function data.random_split(...)
-  local dataset, lengths, generator =
-    arguments("random_split", {"dataset", "lengths", "generator", options = 3}, ...)
+  local dataset, lengths, generator = arguments("random_split", SPLIT, ...)
   check_dataset("random_split", dataset)
   if type(lengths) ~= "table" then
     fail("random_split: lengths must be a table of numbers (got %s)", type(lengths))
