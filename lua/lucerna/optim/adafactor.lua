@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 local classes = require "lucerna.classes"
 local optimizer = require "lucerna.optim.optimizer"
 
@@ -11,7 +12,7 @@ local Optimizer = optimizer.Optimizer
 local fail = core._fail
 
 local NAMES = {"lr", "beta2_decay", "eps", "d", "weight_decay", "foreach", "maximize"}
-local ARGUMENTS = {"params", table.unpack(NAMES)}
+local ARGUMENTS = {"params", options = 2, table.unpack(NAMES)}
 
 local module = {}
 
@@ -50,7 +51,7 @@ end
 
 function Adafactor:__init(...)
   local params, lr, beta2_decay, eps, d, weight_decay, foreach, maximize =
-    optimizer.arguments("Adafactor", ARGUMENTS, ...)
+    arguments("Adafactor", ARGUMENTS, ...)
   local defaults = {lr = lr or 1e-2, beta2_decay = beta2_decay or -0.8,
     eps = eps or {core.none, 1e-3}, d = d or 1.0, weight_decay = weight_decay or 0.0,
     foreach = foreach, maximize = maximize or false}

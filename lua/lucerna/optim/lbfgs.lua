@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 local classes = require "lucerna.classes"
 local on_error = require "lucerna.on_error"
 local line_search = require "lucerna.optim.line_search"
@@ -14,7 +15,7 @@ local fail = core._fail
 
 local NAMES = {"lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change", "history_size",
   "line_search_fn", "maximize"}
-local ARGUMENTS = {"params", table.unpack(NAMES)}
+local ARGUMENTS = {"params", options = 2, table.unpack(NAMES)}
 
 local LIMITS = {{"max_iter"}, {"max_eval"}, {"tolerance_grad"}, {"tolerance_change"},
   {"history_size"}, {"maximize", "boolean"}, {"lr", 0, nil, "Invalid learning rate: %s"}}
@@ -33,7 +34,7 @@ function LBFGS:_check_options(group) Optimizer._check_limits("LBFGS", LIMITS, gr
 
 function LBFGS:__init(...)
   local params, lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, search,
-    maximize = optimizer.arguments("LBFGS", ARGUMENTS, ...)
+    maximize = arguments("LBFGS", ARGUMENTS, ...)
   max_iter = max_iter or 20
   local defaults = {lr = lr or 1, max_iter = max_iter, tolerance_grad = tolerance_grad or 1e-7,
     tolerance_change = tolerance_change or 1e-9, history_size = history_size or 100,
@@ -220,10 +221,12 @@ local function step(self, closure)
   return answer
 end
 
+local CLOSURE = {"closure", options = 2} -- what step takes
+
 --- step(closure): closure drops the gradients, computes the loss and its gradients, and returns it.
 -- Where it raises, parameters and state stay as they were.
 function LBFGS:step(...)
-  return lucerna.no_grad(step, self, (optimizer.arguments("step", {"closure"}, ...)))
+  return lucerna.no_grad(step, self, (arguments("step", CLOSURE, ...)))
 end
 
 return LBFGS

@@ -1,6 +1,7 @@
 -- Muon (torch.optim.Muon): momentum whose singular values are all brought near 1.
 
 local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 local classes = require "lucerna.classes"
 local optimizer = require "lucerna.optim.optimizer"
 local shape_text = require "lucerna.shape_text"
@@ -11,7 +12,7 @@ local fail = core._fail
 
 local NAMES = {"lr", "weight_decay", "momentum", "nesterov", "ns_coefficients", "eps", "ns_steps",
   "adjust_lr_fn"}
-local ARGUMENTS = {"params", table.unpack(NAMES)}
+local ARGUMENTS = {"params", options = 2, table.unpack(NAMES)}
 
 local module = {}
 
@@ -51,7 +52,7 @@ end
 
 function Muon:__init(...)
   local params, lr, weight_decay, momentum, nesterov, coefficients, eps, ns_steps, adjust_lr_fn =
-    optimizer.arguments("Muon", ARGUMENTS, ...)
+    arguments("Muon", ARGUMENTS, ...)
   local defaults = {lr = lr or 1e-3, weight_decay = weight_decay or 0.1,
     momentum = momentum or 0.95, nesterov = nesterov == nil or nesterov,
     ns_coefficients = coefficients or {3.4445, -4.775, 2.0315}, eps = eps or 1e-7,

@@ -7,7 +7,6 @@ local arguments = require "lucerna.arguments"
 local check = require "lucerna.check"
 local is_callable = require "lucerna.callable"
 local classes = require "lucerna.classes"
-local drop_empty = require("lucerna.options").drop_empty
 local python = require "lucerna.python"
 local shape_text = require "lucerna.shape_text"
 
@@ -114,13 +113,6 @@ local NEW_STATE = {__index = function(state, p)
   if is_tensor(p) then state[p] = made end
   return made
 end}
-
---- arguments() for constructors: a last table that is empty holds no options.
-function module.arguments(who, names, ...)
-  local given = table.pack(...)
-  if given.n > 1 then drop_empty(given) end
-  return arguments(who, names, table.unpack(given, 1, given.n))
-end
 
 --- The base of all optimizers. `optim.class(name)` makes a subclass: its __init calls
 -- `optim.Optimizer.__init(self, params, defaults)`, its step(closure) updates the parameters in

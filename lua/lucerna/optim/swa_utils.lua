@@ -8,7 +8,6 @@ local classes = require "lucerna.classes"
 local core = require "lucerna.core"
 local is_callable = require "lucerna.callable"
 local is_batch_norm = require "lucerna.nn.is_batch_norm"
-local with_options = require("lucerna.optim.optimizer").arguments
 local scheduler = require "lucerna.optim.scheduler"
 local nn = require "lucerna.nn"
 
@@ -66,8 +65,8 @@ swa_utils.AveragedModel = nn.class "AveragedModel"
 local AveragedModel = swa_utils.AveragedModel
 
 function AveragedModel:__init(...)
-  local model, device, avg_fn, multi_avg_fn, use_buffers = with_options("AveragedModel",
-    {"model", "device", "avg_fn", "multi_avg_fn", "use_buffers"}, ...)
+  local model, device, avg_fn, multi_avg_fn, use_buffers = arguments("AveragedModel",
+    {"model", "device", "avg_fn", "multi_avg_fn", "use_buffers", options = 2}, ...)
   check.module("AveragedModel", "model", model)
   if avg_fn and multi_avg_fn then
     fail("AveragedModel: Only one of avg_fn and multi_avg_fn should be provided")
