@@ -7,12 +7,13 @@
 #include "cpu/kernels.h"
 #include "cpu/optim_kernels.h"
 
-enum { STRETCH = 1 << 14, MOST_PIECES = 128 };
+enum { STRETCH = 1 << 14, MOST_PIECES = 128, BLOCK = 1 << 10 };
 
 typedef struct job {
   luc_optim_rule rule;
   const void *options;
   const luc_optim_kernels *kernels;
+  const luc_copy_kernels *copy;
   const luc_update *updates;
   int64_t count;
 } job;
@@ -30,22 +31,55 @@ static int64_t stretches(const luc_update *u) {
   return luc__cuts(elements_of(u), stretch_of(u));
 }
 
+/* Halves are floats to the rule, a block at a time. */
+static void run_halves(const job *j, const luc_update *u, int64_t begin, int64_t end) {
+  float param[BLOCK], grad[BLOCK], state[LUC_MAX_STATES][BLOCK];
+  const luc_load_fn load = j->copy->load[LUC_COMPUTE_F32][u->dtype];
+  const luc_store_fn store = j->copy->store[LUC_COMPUTE_F32][u->dtype];
+  const int64_t size = sizeof(uint16_t);
+  luc_update block = *u;
+  block.param = param, block.grad = grad;
+  for (int s = 0; s < LUC_MAX_STATES; s++) block.state[s] = u->state[s] ? state[s] : NULL;
+  for (int64_t n; begin < end; begin += n) {
+    n = luc__min64(end - begin, BLOCK);
+    load(param, (const char *)u->param + begin * size, size, n);
+    load(grad, (const char *)u->grad + begin * size, size, n);
+    for (int s = 0; s < LUC_MAX_STATES; s++)
+      if (u->state[s]) load(state[s], (const char *)u->state[s] + begin * size, size, n);
+    j->kernels[LUC_FLOAT32].rule[j->rule](j->options, &block, 0, n);
+    store((char *)u->param + begin * size, size, param, n);
+    for (int s = 0; s < LUC_MAX_STATES; s++)
+      if (u->state[s]) store((char *)u->state[s] + begin * size, size, state[s], n);
+  }
+}
+
+static void run_rule(const job *j, const luc_update *u, int64_t begin, int64_t end) {
+  if (luc__is_native(u->dtype))
+    j->kernels[u->dtype].rule[j->rule](j->options, u, begin, end);
+  else
+    run_halves(j, u, begin, end);
+}
+
+static bool is_zero(const job *j, const luc_update *u, int64_t begin, int64_t end) {
+  if (luc__is_native(u->dtype)) return j->kernels[u->dtype].is_zero(u->grad, begin, end);
+  int any = 0;
+  for (int64_t i = begin; i < end; i++) any |= ((const uint16_t *)u->grad)[i] & INT16_MAX;
+  return !any;
+}
+
 /* Of the listed rows those from begin on, as many at a time as are neighbours. */
 static void run_listed(const job *j, const luc_update *u, int64_t begin, int64_t end) {
   for (int64_t at = begin, next; at < end; at = next) {
     for (next = at + 1; next < end && u->rows[next] == u->rows[next - 1] + 1;) next++;
-    j->kernels[u->dtype].rule[j->rule](j->options, u, u->rows[at] * u->width,
-                                       (u->rows[next - 1] + 1) * u->width);
+    run_rule(j, u, u->rows[at] * u->width, (u->rows[next - 1] + 1) * u->width);
   }
 }
 
 /* Rows that have a gradient, as many at a time as are neighbours. */
 static void run_used(const job *j, const luc_update *u, int64_t begin, int64_t end) {
-  const luc_optim_kernels *kernels = &j->kernels[u->dtype];
   for (int64_t at = begin, next; at < end; at = next + u->width) {
-    for (next = at; next < end && !kernels->is_zero(u->grad, next, next + u->width);)
-      next += u->width;
-    if (next > at) kernels->rule[j->rule](j->options, u, at, next);
+    for (next = at; next < end && !is_zero(j, u, next, next + u->width);) next += u->width;
+    if (next > at) run_rule(j, u, at, next);
   }
 }
 
@@ -57,7 +91,7 @@ static void run_stretch(const job *j, const luc_update *u, int64_t stretch) {
   else if (u->width > 0)
     run_used(j, u, begin, end);
   else
-    j->kernels[u->dtype].rule[j->rule](j->options, u, begin, end);
+    run_rule(j, u, begin, end);
 }
 
 /* Stretches are numbered through all parameters. */
@@ -85,7 +119,8 @@ void luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
                      int64_t count) {
   if ((rule >= LUC_RULE_ADAM && rule <= LUC_RULE_RADAM) || rule == LUC_RULE_SPARSE_ADAM)
     set_corrections(options, u, count);
-  job j = {rule, options, luc__kernels(ctx)->optim, u, count};
+  const luc_kernels *kernels = luc__kernels(ctx);
+  job j = {rule, options, kernels->optim, kernels->copy, u, count};
   int64_t total = 0, elements = 0;
   for (int64_t i = 0; i < count; i++) {
     total += stretches(&u[i]);

@@ -9,7 +9,7 @@ enum { LUC_MAX_STATES = 3, LUC_MAX_SCALARS = 2 };
 
 /* One parameter, contiguous, its gradient and state of the same dtype and size. */
 typedef struct luc_update {
-  luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
+  luc_dtype dtype; /* a real one */
   int64_t n;
   void *param;
   const void *grad;

@@ -409,8 +409,8 @@ void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t ste
 
 /* ---- the step ---- */
 
-/* The tensors of one parameter as a kernel takes them: contiguous, float32 or float64; complex ones
- * as twice as many real numbers. Where that is what they are, the tensors themselves. */
+/* The tensors of one parameter as a kernel takes them: contiguous, of the parameter's dtype; complex
+ * ones as twice as many real numbers. Where that is what they are, the tensors themselves. */
 typedef struct operands {
   luc_tensor *param, *grad, *state[LUC_MAX_STATES];
 } operands;
@@ -423,8 +423,7 @@ static void operands_release(luc_context *ctx, operands *t) {
 
 static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned needs,
                                operands *t) {
-  luc_dtype dtype = slot->param->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
-  if (luc__dtype_is_complex(slot->param->dtype)) dtype = slot->param->dtype;
+  const luc_dtype dtype = slot->param->dtype;
   LUC_TRY(luc__contiguous_as(ctx, slot->param, dtype, &t->param));
   LUC_TRY(luc__contiguous_as(ctx, luc_tensor_grad(slot->param), dtype, &t->grad));
   for (int s = 0; s < LUC_MAX_STATES; s++)
