@@ -195,6 +195,11 @@ static bool by_tiles(luc_context *ctx, int64_t pixels, int64_t filters, int64_t 
   return luc__gemm_kernels(ctx, &g)->tiles;
 }
 
+/* Pairs by products with copies of what lies apart, in multiplications. */
+static double pairs_product_cost(const luc_conv *c) {
+  return c->groups > 1 ? INFINITY : luc__conv_product_cost(c);
+}
+
 /* Sums of at least so many pairs, of `channels` that are summed over. Minimal filtering saves more
  * where no output is skipped. */
 static bool may_pair(luc_context *ctx, const luc_conv *c, int64_t channels, int64_t taps,
@@ -214,7 +219,8 @@ bool luc__conv_pairs_suit(luc_context *ctx, const luc_conv *c) {
   const bool tiles = by_tiles(ctx, luc__volume(c->out), c->out_channels / c->groups, k);
   return may_pair(ctx, c, c->in_channels, taps, LUC_WINOGRAD_FORWARD, tiles) &&
          (luc__is_1x1(c) || tiles || luc__conv_product_suits(&pairs, true) ||
-          forward_cost(&pairs) < fmin(forward_cost(c), luc__conv_filters_cost(c, false)));
+          fmin(forward_cost(&pairs), pairs_product_cost(&pairs)) <
+              fmin(forward_cost(c), luc__conv_filters_cost(c, false)));
 }
 
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
@@ -225,7 +231,8 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
   const int taps = c->pairs ? 0 : luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
   if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
-  if (luc__conv_product_suits(c, true)) return luc__conv_product(ctx, c, x, weight, bias, y);
+  if (luc__conv_product_suits(c, true) || (c->pairs && pairs_product_cost(c) < forward_cost(c)))
+    return luc__conv_product(ctx, c, x, weight, bias, y);
   if (!c->pairs && luc__conv_filters_cost(c, false) < forward_cost(c))
     return luc__conv_filters(ctx, c, false, x, weight, bias, y);
   return luc__conv_correlate(ctx, c, x, weight, bias, y);
