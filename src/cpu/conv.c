@@ -197,7 +197,7 @@ static bool by_tiles(luc_context *ctx, int64_t pixels, int64_t filters, int64_t 
 
 /* Pairs by products with copies of what lies apart, in multiplications. */
 static double pairs_product_cost(const luc_conv *c) {
-  return c->groups > 1 ? INFINITY : luc__conv_product_cost(c);
+  return c->groups > 1 ? INFINITY : luc__conv_product_cost(c, true);
 }
 
 /* Sums of at least so many pairs, of `channels` that are summed over. Minimal filtering saves more
@@ -247,7 +247,7 @@ bool luc__conv_pairs_suit_input(luc_context *ctx, const luc_conv *c) {
   const bool tiles = by_tiles(ctx, luc__volume(c->in), c->in_channels / c->groups, k);
   return may_pair(ctx, c, c->out_channels, 1, LUC_WINOGRAD_INPUT, tiles) &&
          (luc__is_1x1(c) || tiles ||
-          fmin(luc__conv_product_cost(&pairs), parts_cost(&pairs)) <
+          fmin(luc__conv_product_cost(&pairs, false), parts_cost(&pairs)) <
               luc__conv_filters_cost(c, true));
 }
 
@@ -265,7 +265,7 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   const int taps = c->pairs ? 0 : luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT);
   if (taps > 0) return luc__winograd(ctx, c, taps, true, dy, weight, NULL, dx);
   const double filters = c->pairs ? INFINITY : luc__conv_filters_cost(c, true),
-               parts = parts_cost(c), product = luc__conv_product_cost(c);
+               parts = parts_cost(c), product = luc__conv_product_cost(c, false);
   if (product < fmin(filters, parts)) return luc__conv_product_input(ctx, c, dy, weight, dx);
   if (filters < parts) return luc__conv_filters(ctx, c, true, dy, weight, NULL, dx);
   return luc__conv_parts(ctx, c, dy, weight, dx);

@@ -69,13 +69,14 @@ bool luc__conv_product_suits(const luc_conv *c, bool forward) {
 }
 
 /* Measured: a row added to the image costs 200 and 5 for each element, 400 if it ends within half a
- * vector, 15 beyond the cache; an element of the image 25; outputs that leave the cache are packed.
- */
-double luc__conv_product_cost(const luc_conv *c) {
+ * vector, 15 beyond the cache, one copied forward 150; an element of the image 25; outputs that
+ * leave the cache are packed. */
+double luc__conv_product_cost(const luc_conv *c, bool forward) {
   luc_conv_plan p;
   luc__conv_plan_sizes(&p, c);
   const double met = (double)(p.taps * p.pixels), rows = met / (double)p.out[2];
-  const double row = p.out[2] % 8 == 0 ? 200 : 400, element = p.k * p.pixels > 1 << 20 ? 15 : 5;
+  const double row = forward ? 150 : p.out[2] % 8 == 0 ? 200 : 400;
+  const double element = p.k * p.pixels > 1 << 20 ? 15 : 5;
   const double image = 25 * fmin(met, (double)p.in_pixels);
   const double added = met * (1.05 * (double)p.filters + element) + rows * row + image;
   const int64_t outputs = p.filters * p.pixels;

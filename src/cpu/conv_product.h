@@ -8,8 +8,8 @@
 
 /* Is it the faster way forward, or for the weight's gradient? */
 bool luc__conv_product_suits(const luc_conv *c, bool forward);
-/* What the input's gradient costs, in multiplications. */
-double luc__conv_product_cost(const luc_conv *c);
+/* What the input's gradient costs, or the way forward, in multiplications. */
+double luc__conv_product_cost(const luc_conv *c, bool forward);
 luc_status luc__conv_product(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y);
 luc_status luc__conv_product_input(luc_context *ctx, const luc_conv *c, const void *dy,
