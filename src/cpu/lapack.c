@@ -10,7 +10,7 @@ typedef struct job {
   luc_lapack l;
   luc_matrices s;
   int64_t k; /* right hand sides */
-  bool upper, unit;
+  bool upper, unit, turned;
   const void *from;
   void *to, *lu, *logarithms;
   int32_t *pivots, *info;
@@ -280,8 +280,8 @@ static bool one_by_one(int64_t n, int64_t k) {
   return k == 1 || (k <= 4 && n >= 20 * k * k);
 }
 
-/* Rows read as columns: X^T A^T = B^T, with the other triangle. The i-th part of all right hand
- * sides. */
+/* Rows read as columns: X^T A^T = B^T, with the other triangle unless A lies turned. The i-th part
+ * of all right hand sides. */
 static int solve_triangle(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t part = part_of(j->k), parts = luc__cuts(j->k, part);
@@ -290,25 +290,26 @@ static int solve_triangle(const void *job_, int64_t i, char *block) {
   const char *a = luc__lapack_from(&j->l, j->from, matrix * j->s.n * j->s.n);
   char *b = luc__lapack_at(&j->l, j->to, matrix * j->s.n * j->k + first);
   (void)block;
-  const luc_triangle t = {a, n, n, 1, j->upper, j->unit};
+  const luc_triangle t = {a, n, j->turned ? 1 : n, j->turned ? n : 1, j->upper, j->unit};
+  const char *triangle = j->upper != j->turned ? "L" : "U", *unit = j->unit ? "U" : "N";
   if (luc__lapack_small(n))
     luc__lapack_substitute(&j->l, &t, columns, b, ldb);
   else if (one_by_one(n, j->k))
     for (int c = 0; c < columns; c++)
-      j->second.trsv(j->upper ? "L" : "U", "T", j->unit ? "U" : "N", &n, a, &n,
-                     luc__lapack_at(&j->l, b, c), &ldb, 1, 1, 1);
+      j->second.trsv(triangle, j->turned ? "N" : "T", unit, &n, a, &n, luc__lapack_at(&j->l, b, c),
+                     &ldb, 1, 1, 1);
   else
-    j->second.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n,
-                   luc__lapack_one(&j->l), a, &n, b, &ldb, 1, 1, 1, 1);
+    j->second.trsm("R", triangle, j->turned ? "T" : "N", unit, &columns, &n, luc__lapack_one(&j->l),
+                   a, &n, b, &ldb, 1, 1, 1, 1);
   return 0;
 }
 
 luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool upper, bool unit,
-                               const void *a, void *b) {
+                               bool turned, const void *a, void *b) {
   job j;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, k, NULL, one_by_one(s.n, k) ? "trsv" : "trsm", &j));
-  j.upper = upper, j.unit = unit, j.from = a, j.to = b;
+  j.upper = upper, j.unit = unit, j.turned = turned, j.from = a, j.to = b;
   j.l.locks = !luc__lapack_small(s.n);
   const int64_t part = part_of(k);
   return luc__lapack_loop(ctx, &j.l, s.count * luc__cuts(k, part), s.n * s.n * luc__min64(part, k),

@@ -43,9 +43,10 @@ luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a
 /* b [n, k] becomes the solution of A^H X = B. */
 luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const void *lu,
                               const int32_t *pivots, void *b);
-/* Of A X = B with a triangle of a; the other is not read, nor is the diagonal when it is `unit`. */
+/* Of A X = B with a triangle of A, of which a is the transpose where it lies `turned`; the other is
+ * not read, nor is the diagonal when it is `unit`. */
 luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool upper, bool unit,
-                               const void *a, void *b);
+                               bool turned, const void *a, void *b);
 /* The lower triangle of a becomes L of A = L L^H, the upper one zeros. */
 luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
 /* a Hermitian, of which one triangle is read; it becomes the eigenvectors as columns, if those are

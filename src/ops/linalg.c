@@ -115,11 +115,13 @@ luc_tensor *luc__f_identity(luc_formula *f, const luc_tensor *t, int64_t n) {
 
 luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle) {
   bool upper = triangle & LUC_UPPER, unit = triangle & LUC_UNIT, adjoint = triangle & LUC_ADJOINT;
-  luc_tensor *t = adjoint ? luc__f_mh(f, a) : a;
+  luc_tensor *t = adjoint ? luc__f_mt(f, a) : a;
+  if (adjoint) b = luc__f_conj(f, b); /* A^T conj(X) = conj(B) */
   if (f->status == LUC_OK) f->status = luc__f_same_batch(f, &t, &b);
-  return luc__f_call(
+  luc_tensor *x = luc__f_call(
       f, LUC_OP_solve_triangle,
       LUC_ARGS(luc_v_tensor(t), luc_v_tensor(b), luc_v_bool(upper != adjoint), luc_v_bool(unit)));
+  return adjoint ? luc__f_conj(f, x) : x;
 }
 
 luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, int triangle) {

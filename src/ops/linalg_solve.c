@@ -165,13 +165,21 @@ luc_status luc__run_linalg_solve_ex(luc_context *ctx, luc_value *args, luc_value
 
 /* ---- triangles ---- */
 
+/* Are its matrices those of a contiguous tensor transposed? */
+static bool lies_turned(const luc_tensor *t) {
+  luc_tensor turned = *t;
+  luc__move_dim(&turned, t->ndim - 1, t->ndim - 2);
+  return luc__is_contiguous(&turned);
+}
+
 /* solve_triangle(A, B, upper, unit) of one batch */
 luc_status luc__run_solve_triangle(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a, *x;
-  LUC_TRY(luc__as_dense(ctx, args[0].as.tensor, args[0].as.tensor->dtype, &a));
+  luc_tensor *a = args[0].as.tensor, *x;
+  const bool turned = lies_turned(a);
+  if (!turned) LUC_TRY(luc__as_dense(ctx, a, a->dtype, &a));
   LUC_TRY(luc__held(ctx, luc__duplicate(ctx, args[1].as.tensor, &x), &x));
   LUC_TRY(luc__solve_triangle(ctx, luc__matrices(a), x->sizes[x->ndim - 1], args[2].as.i != 0,
-                              args[3].as.i != 0, a->data, x->data));
+                              args[3].as.i != 0, turned, a->data, x->data));
   return luc__result(ctx, out, x->dtype, x);
 }
 
