@@ -50,6 +50,20 @@ luc_status luc__run_lu(luc_context *ctx, luc_value *args, luc_value *out) {
   return run_lu(ctx, args, false, args[2].as.i != 0, out);
 }
 
+/* Row i of P^T B is B's row[i], of m, as k pivots tell. */
+static luc_status order_of(luc_context *ctx, const int64_t *pivots, int64_t k, int64_t m,
+                           int64_t *row) {
+  for (int64_t i = 0; i < m; i++) row[i] = i;
+  for (int64_t i = 0; i < k; i++) {
+    const int64_t with = pivots[i] - 1, kept = row[i];
+    LUC_CHECK(ctx, with >= 0 && with < m, LUC_ERR_VALUE, "pivot %lld is out of range [1, %lld]",
+              (long long)with + 1, (long long)m);
+    row[i] = row[with];
+    row[with] = kept;
+  }
+  return LUC_OK;
+}
+
 /* lu_permutation(LU, pivots) -> P of A = P L U */
 luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *lu = args[0].as.tensor, *pivots, *p, *order;
@@ -62,19 +76,52 @@ luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value 
   memset(p->data, 0, (size_t)(p->numel * size));
   int64_t *row = (int64_t *)order->data, count = luc__matrices(lu).count;
   for (int64_t b = 0; b < count; b++) {
-    const int64_t *swap = (const int64_t *)pivots->data + b * k;
-    for (int64_t i = 0; i < m; i++) row[i] = i;
-    for (int64_t i = 0; i < k; i++) {
-      int64_t with = swap[i] - 1, kept = row[i];
-      LUC_CHECK(ctx, with >= 0 && with < m, LUC_ERR_VALUE, "pivot %lld is out of range [1, %lld]",
-                (long long)with + 1, (long long)m);
-      row[i] = row[with];
-      row[with] = kept;
-    }
+    LUC_TRY(order_of(ctx, (const int64_t *)pivots->data + b * k, k, m, row));
     for (int64_t i = 0; i < m; i++)
       luc__store_scalar(p->data + ((b * m + row[i]) * m + i) * size, p->dtype, one);
   }
   return luc__result(ctx, out, p->dtype, p);
+}
+
+/* exchange_rows(B [..., m, k], pivots [..., 1], back) of one batch -> P B; back: P^T B */
+luc_status luc__run_exchange_rows(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *b = args[0].as.tensor, *pivots = args[1].as.tensor, *to, *order;
+  const bool back = args[2].as.i != 0;
+  LUC_TRY(luc__as_dense(ctx, pivots, LUC_INT64, &pivots));
+  LUC_TRY(luc__as_dense(ctx, b, b->dtype, &b));
+  LUC_TRY(luc__scratch_like(ctx, b, b->dtype, &to));
+  const luc_matrices s = luc__matrices(b);
+  const int64_t k = pivots->sizes[pivots->ndim - 2];
+  const size_t bytes = (size_t)s.n * luc__dtype_size(s.dtype);
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &s.m, &order));
+  for (int64_t i = 0; i < s.count && bytes > 0; i++) {
+    const int64_t *row = (const int64_t *)order->data;
+    LUC_TRY(order_of(ctx, (const int64_t *)pivots->data + i * k, k, s.m, (int64_t *)order->data));
+    const char *from = b->data + (size_t)(i * s.m) * bytes;
+    char *rows = to->data + (size_t)(i * s.m) * bytes;
+    for (int64_t r = 0; r < s.m; r++)
+      memcpy(rows + (size_t)(back ? r : row[r]) * bytes, from + (size_t)(back ? row[r] : r) * bytes,
+             bytes);
+  }
+  return luc__result(ctx, out, to->dtype, to);
+}
+
+static luc_tensor *exchange_rows(luc_formula *f, luc_tensor *b, luc_tensor *pivots, bool back) {
+  return luc__f_call(f, LUC_OP_exchange_rows,
+                     LUC_ARGS(luc_v_tensor(b), luc_v_tensor(pivots), luc_v_bool(back)));
+}
+
+luc_status luc__grad_exchange_rows(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = exchange_rows(&f, b->gout[0], b->args[1].as.tensor, b->args[2].as.i == 0);
+  return luc__f_end(&f, g, &b->gin[0]);
+}
+
+/* P B; back: P^T B. */
+static luc_tensor *permuted(luc_formula *f, luc_tensor *b, luc_tensor *pivots, bool back) {
+  pivots = luc__f_unsqueeze(f, pivots, -1);
+  if (f->status == LUC_OK) f->status = luc__f_same_batch(f, &pivots, &b);
+  return exchange_rows(f, b, pivots, back);
 }
 
 /* L [m, k] and U [k, n] of the packed [m, n]. */
@@ -180,8 +227,7 @@ luc_status luc__grad_linalg_lu_factor(luc_context *ctx, luc_backward *b) {
   } else {
     r = m < n ? wide(&f, l, u, gl, gu, k, n) : tall(&f, l, u, gl, gu, k, m);
   }
-  r = luc__f_mm(&f, permutation(&f, lu, b->results[1]), r);
-  return luc__f_end(&f, r, &b->gin[0]);
+  return luc__f_end(&f, permuted(&f, r, b->results[1], false), &b->gin[0]);
 }
 
 /* ---- solving by the factors ---- */
@@ -189,13 +235,14 @@ luc_status luc__grad_linalg_lu_factor(luc_context *ctx, luc_backward *b) {
 /* A X = B, or A^H X = B. */
 static luc_tensor *solve_left(luc_formula *f, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,
                               bool adjoint) {
-  luc_tensor *p = permutation(f, lu, pivots);
   if (!adjoint) {
-    luc_tensor *y = luc__f_solve_triangle(f, lu, luc__f_hm(f, p, b), LUC_LOWER | LUC_UNIT);
-    return luc__f_solve_triangle(f, lu, y, LUC_UPPER);
+    luc_tensor *y = permuted(f, b, pivots, true);
+    return luc__f_solve_triangle(f, lu, luc__f_solve_triangle(f, lu, y, LUC_LOWER | LUC_UNIT),
+                                 LUC_UPPER);
   }
   luc_tensor *y = luc__f_solve_triangle(f, lu, b, LUC_UPPER | LUC_ADJOINT);
-  return luc__f_mm(f, p, luc__f_solve_triangle(f, lu, y, LUC_LOWER | LUC_UNIT | LUC_ADJOINT));
+  y = luc__f_solve_triangle(f, lu, y, LUC_LOWER | LUC_UNIT | LUC_ADJOINT);
+  return permuted(f, y, pivots, false);
 }
 
 static luc_status lu_solve(luc_context *ctx, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,
