@@ -295,6 +295,5 @@ luc_status luc__run_einsum(luc_context *ctx, luc_value *args, luc_value *out) {
   for (int k = 0; k < p.count; k++) laid[k] = lay_out(&f, &p, args[1].as.tensors[k], k);
   if (f.status == LUC_OK) f.status = check_sizes(&p, laid);
   luc_tensor *y = f.status == LUC_OK ? multiply_all(&f, &p, laid) : NULL;
-  if (p.count == 1) y = luc__f_apart(&f, y, args[1].as.tensors[0]);
   return luc__f_result(&f, y, out);
 }

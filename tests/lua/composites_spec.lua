@@ -28,6 +28,20 @@ describe("einsum with lists of labels", function()
 end)
 
 describe("einsum without a sum", function()
+  it("of one operand is a view", function()
+    local x = lucerna.rand(3, 3, {requires_grad = true})
+    for _, equation in ipairs {"ab", "ab->ba", "aa->a", "...->..."} do
+      assert.equal(x:data_ptr(), lucerna.einsum(equation, x):data_ptr())
+    end
+    local w = lucerna.rand(3, 3)
+    local y = lucerna.einsum("ab->ba", x) * w
+    y:sum():backward()
+    assert.is_true(x.grad:equal(w:t()))
+    local base = lucerna.zeros(2, 2)
+    lucerna.einsum("aa->a", base):fill_(1)
+    assert.is_true(base:equal(lucerna.eye(2)))
+  end)
+
   it("multiplies any two dtypes, as PyTorch", function()
     local ids, b = lucerna.arange(2), lucerna.tensor {3.0, 4, 5}
     assert.same({{0.0, 0.0, 0.0}, {3.0, 4.0, 5.0}}, lucerna.einsum("i,j->ij", ids, b):tolist())
