@@ -15,16 +15,20 @@ static luc_value factor(luc_dtype dtype, const luc_value *v) {
                            : luc_v_int((int64_t)luc_as_double(v));
 }
 
+/* t times a number of this dtype, or itself. */
+static luc_tensor *scaled(luc_formula *f, luc_tensor *t, luc_dtype dtype, const luc_value *by) {
+  if (luc_as_double(by) == 1) return t;
+  return luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(t), factor(dtype, by)));
+}
+
 /* beta * input + alpha * product, with beta 0 ignoring input. args: beta, alpha. */
 static luc_tensor *add_scaled(luc_formula *f, luc_tensor *input, luc_tensor *product,
                               const luc_value *args) {
   if (f->status != LUC_OK) return NULL;
-  luc_dtype dtype = product->dtype;
-  luc_value alpha = factor(dtype, &args[1]), beta = factor(dtype, &args[0]);
-  luc_tensor *scaled = luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(product), alpha));
-  if (luc_as_double(&args[0]) == 0) return scaled;
-  luc_tensor *base = luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(input), beta));
-  return luc__f2(f, LUC_OP_add, scaled, base);
+  const luc_dtype dtype = product->dtype;
+  product = scaled(f, product, dtype, &args[1]);
+  if (luc_as_double(&args[0]) == 0) return product;
+  return luc__f2(f, LUC_OP_add, product, scaled(f, input, dtype, &args[0]));
 }
 
 /* addbmm(input, batch1, batch2, beta, alpha): the batch's products are summed. */
