@@ -210,7 +210,7 @@ static luc_status complex_product(luc_context *ctx, luc_tensor *a, luc_tensor *b
   LUC_TRY(plan_product(ctx, a, b, &p));
   const luc_gemm *g = &p.gemm;
   const int64_t side = g->n == 1 ? g->m : g->n;
-  const bool vector = g->n == 1 || (g->m == 1 && g->b_col != 1);
+  const bool vector = g->n == 1 ? g->a_row != 1 : g->m == 1 && g->b_col != 1;
   const bool dots = vector && g->a_col == 1 && g->b_row == 1;
   const double bytes = (double)g->k * (double)side * (double)luc__dtype_size(b->dtype);
   const bool small = side == 1 || bytes <= (g->n < COLUMNS ? MOST_OF_FEW : MOST);

@@ -107,10 +107,10 @@ luc_status luc__matmul_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, l
   luc_tensor *x = a->ndim == 1 ? luc__f_unsqueeze(&f, a, 0) : a;
   luc_tensor *y = b->ndim == 1 ? luc__f_unsqueeze(&f, b, 1) : b;
   if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
-  const bool turned = x->ndim == 2 && y->ndim == 2 && x->sizes[0] > 2 * y->sizes[1];
+  const bool turned = x->ndim == y->ndim && x->sizes[x->ndim - 2] > 2 * y->sizes[y->ndim - 1];
   if (turned) { /* what is spread is the smaller one */
-    luc_tensor *left = luc__f_transpose(&f, y, 0, 1);
-    y = luc__f_transpose(&f, x, 0, 1);
+    luc_tensor *left = luc__f_transpose(&f, y, -2, -1);
+    y = luc__f_transpose(&f, x, -2, -1);
     x = left;
   }
   if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
