@@ -276,8 +276,9 @@ static int64_t part_of(int64_t k) {
 }
 
 /* Are k right hand sides so few that one by one, for which nothing is laid out, they take less? */
-static bool one_by_one(int64_t n, int64_t k) {
-  return k == 1 || (k <= 4 && n >= 20 * k * k);
+static bool one_by_one(const luc_matrices *s, int64_t k) {
+  const int64_t least = s->dtype == LUC_FLOAT64 ? 8 : 20;
+  return k == 1 || (k <= 4 && s->n >= least * k * k);
 }
 
 /* Rows read as columns: X^T A^T = B^T, with the other triangle unless A lies turned. The i-th part
@@ -294,7 +295,7 @@ static int solve_triangle(const void *job_, int64_t i, char *block) {
   const char *triangle = j->upper != j->turned ? "L" : "U", *unit = j->unit ? "U" : "N";
   if (luc__lapack_small(n))
     luc__lapack_substitute(&j->l, &t, columns, b, ldb);
-  else if (one_by_one(n, j->k))
+  else if (one_by_one(&j->s, j->k))
     for (int c = 0; c < columns; c++)
       j->second.trsv(triangle, j->turned ? "N" : "T", unit, &n, a, &n, luc__lapack_at(&j->l, b, c),
                      &ldb, 1, 1, 1);
@@ -308,7 +309,7 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
                                bool turned, const void *a, void *b) {
   job j;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, k, NULL, one_by_one(s.n, k) ? "trsv" : "trsm", &j));
+  LUC_TRY(prepare(ctx, s, k, NULL, one_by_one(&s, k) ? "trsv" : "trsm", &j));
   j.upper = upper, j.unit = unit, j.turned = turned, j.from = a, j.to = b;
   j.l.locks = !luc__lapack_small(s.n);
   const int64_t part = part_of(k);
