@@ -107,7 +107,10 @@ luc_status luc__matmul_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, l
   luc_tensor *x = a->ndim == 1 ? luc__f_unsqueeze(&f, a, 0) : a;
   luc_tensor *y = b->ndim == 1 ? luc__f_unsqueeze(&f, b, 1) : b;
   if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
-  const bool turned = x->ndim == y->ndim && x->sizes[x->ndim - 2] > 2 * y->sizes[y->ndim - 1];
+  enum { FEW = 16 };
+  const int64_t m = x->sizes[x->ndim - 2], n = y->sizes[y->ndim - 1];
+  const bool few = n == 1 || (n < FEW && x->strides[x->ndim - 2] == 1); /* worth C's turn */
+  const bool turned = x->ndim == y->ndim && m > 2 * n && (x->ndim == 2 || few);
   if (turned) { /* what is spread is the smaller one */
     luc_tensor *left = luc__f_transpose(&f, y, -2, -1);
     y = luc__f_transpose(&f, x, -2, -1);
