@@ -16,13 +16,15 @@
 
 /* Runs shorter than SHORT_RUN or within a LINE, or shorter than MOVED_RUN where one is gathered,
  * are joined into chunks that cross them; else a run ends where one of an operand does. Inputs of
- * rows up to SHORT_ROW bytes are laid out for calls of many. */
+ * rows up to SHORT_ROW bytes are laid out for calls of many. Results more than APART bytes apart
+ * are computed one by one. */
 enum {
   CHUNK = 1024,
   SPAN = 9 << 10,
   SHORT_RUN = 16,
   MOVED_RUN = 128,
   SHORT_ROW = 160,
+  APART = 12,
   PARALLEL_FROM = 1 << 15,
   TURN_FROM = 4096,
   TURN_MIN = 8,
@@ -47,9 +49,10 @@ typedef struct ew_job {
   const luc_ew_kernel *kernel;
   const luc_ew_params *params;
   luc_ew_fn fn;
-  unsigned once; /* inputs that are one element for a run */
-  unsigned how;  /* LUC_EW_STREAM, LUC_EW_NUMBERS */
-  int threads;   /* that run it at most */
+  luc_ew_apart_fn apart; /* for results with gaps, which it runs instead, or NULL */
+  unsigned once;         /* inputs that are one element for a run */
+  unsigned how;          /* LUC_EW_STREAM, LUC_EW_NUMBERS */
+  int threads;           /* that run it at most */
   const luc_copy_kernels *copy;
   luc_dtype alike;     /* what all operands are, */
   luc_compute compute; /* or LUC_NUM_DTYPES, and what they are converted to */
@@ -342,6 +345,24 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   if (job->how & LUC_EW_STREAM) luc__stream_fence();
 }
 
+/* The same of results with gaps and what they are made of, as they lie. */
+static void run_apart(void *arg, int64_t begin, int64_t end) {
+  const ew_job *job = arg;
+  const luc_nest *nest = &job->nest;
+  int64_t steps[1 + LUC_EW_MAX_INPUTS] = {0};
+  for (int i = 0; i < nest->count; i++) steps[i] = nest->strides[i][0];
+  luc_cursor c;
+  luc__nest_seek(nest, begin, &c);
+  for (int64_t n; begin < end; begin += n) {
+    const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
+    n = luc__min64(nest->sizes[0] - c.at[0], end - begin);
+    for (int i = 1; i < nest->count; i++)
+      in[i - 1] = job->operands[i].is_number ? (const void *)&job->operands[i].number : c.ptr[i];
+    job->apart(c.ptr[0], in, steps, n, job->params);
+    if (begin + n < end) luc__nest_advance(nest, &c, n);
+  }
+}
+
 /* ---- choosing ---- */
 
 int luc__elementwise_type(luc_dtype dtype) {
@@ -539,10 +560,19 @@ static void plan(ew_job *job, bool joined, const luc_tensor *out, const luc_ew_i
   }
 }
 
+/* Do results go one by one to places that far apart? Nearer ones are written by vectors. */
+static bool goes_apart(const ew_job *job) {
+  const luc_nest *nest = &job->nest;
+  for (int i = 1; i < nest->count; i++)
+    if (job->operands[i].widen != NULL) return false;
+  return job->apart != NULL && nest->sizes[0] >= SHORT_RUN && llabs(nest->strides[0][0]) > APART;
+}
+
 /* How the nest is run, and whether past the cache. */
 static void arrange(ew_job *job, const luc_tensor *out, const luc_ew_input *in) {
   luc__nest_simplify(&job->nest);
   plan(job, false, out, in);
+  if (!goes_apart(job)) job->apart = NULL;
   find_together(job);
   const int64_t run = job->nest.sizes[0];
   bool is_short = run < SHORT_RUN || run * job->size <= LINE;
@@ -562,7 +592,8 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   arrange(job, out, in);
   int64_t numel = job->nest.numel;
   int64_t from = parallel_from(job->kernel);
-  luc__parallel_for(ctx, numel, numel < from ? numel : from / 2, run_range, job);
+  luc__parallel_for(ctx, numel, numel < from ? numel : from / 2,
+                    job->apart != NULL ? run_apart : run_range, job);
 }
 
 /* ---- operands that run across the output's rows ---- */
@@ -678,6 +709,8 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
   job.size = alike != NULL                    ? (int64_t)luc__dtype_size(dtype)
              : job.compute == LUC_COMPUTE_F32 ? 4
                                               : 8;
+  const int type = luc__elementwise_type(dtype);
+  if (alike != NULL && type < LUC_EW_I16) job.apart = kernel->apart[type];
   LUC_ASSERT(job.fn != NULL);
   if (!run_turned(ctx, &job, out, in)) run_nest(ctx, &job, out, in);
 }

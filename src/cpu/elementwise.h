@@ -36,6 +36,11 @@ typedef struct luc_ew_params {
 typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc_ew_params *params,
                           unsigned once);
 
+/* The same of elements with gaps: steps has the bytes from one to the next of out, then of each
+ * input, 0 of one element for all. */
+typedef void (*luc_ew_apart_fn)(void *out, const void *const *in, const int64_t *steps, int64_t n,
+                                const luc_ew_params *params);
+
 /* What kernels run in: the compute types, or the dtype that all operands have, if it is one of
  * these and the kernel is made for it. */
 enum {
@@ -58,8 +63,9 @@ int luc__elementwise_type(luc_dtype dtype);
 typedef struct luc_ew_kernel {
   luc_ew_fn fn[LUC_NUM_EW_TYPES]; /* NULL where it has no meaning, or none made for it */
   uint8_t inputs;
-  uint8_t truth; /* LUC_EW_BYTES, LUC_EW_EITHER, or 0: results are numbers */
-  bool slow;     /* an element takes as long as some 30 of others */
+  uint8_t truth;                     /* LUC_EW_BYTES, LUC_EW_EITHER, or 0: results are numbers */
+  bool slow;                         /* an element takes as long as some 30 of others */
+  luc_ew_apart_fn apart[LUC_EW_I16]; /* for the first types; NULL where none is made */
 } luc_ew_kernel;
 
 typedef enum luc_ew {

@@ -60,7 +60,23 @@ typedef luc_ew_params PARAMS;
 /* LOOP: for what takes longer than memory does; QUICK: for what does not. */
 #define LOOP(name, R, inputs, call) LUC_EW_EACH(name, R, inputs, call) LUC_EW_ENTRY(name, inputs)
 #define QUICK(name, R, inputs, call)                                                               \
-  LUC_EW_EACH(name, R, inputs, call) NARROW LUC_EW_ENTRY(name, inputs)
+  LUC_EW_EACH(name, R, inputs, call)                                                               \
+  NARROW LUC_EW_ENTRY(name, inputs) LUC_EW_NOT_APART(name)
+/* luc_ew_apart_fn of PAIRS, for tables that have it; others have none. */
+#define LUC_EW_APART(name, inputs, call)                                                           \
+  static inline void FN(name##_apart)(void *out, const void *const *in, const int64_t *steps,      \
+                                      int64_t n, const PARAMS *params) {                           \
+    enum { once = 0, k = 0 };                                                                      \
+    const PARAMS own = *params, *p = &own;                                                         \
+    LUC_EW_OPERANDS(inputs)                                                                        \
+    const int64_t step = steps[0], a_step = steps[1], b_step = steps[2], c_step = steps[3];        \
+    _Pragma("GCC unroll 4") for (char *o = out; n > 0; n--, o += step) {                           \
+      *(T *)o = (T)(call);                                                                         \
+      a = STEP(a, a_step), b = STEP(b, b_step), c = STEP(c, c_step);                               \
+    }                                                                                              \
+  }
+#define STEP(x, bytes)         ((const T *)((const char *)(x) + (bytes)))
+#define LUC_EW_NOT_APART(name) enum { FN(name##_apart) }; /* NULL in the table */
 /* PAIRS, where results are as wide: two lines are read before one is written. Read and written in
  * turns, what is not in the second-level cache can take a quarter longer. These also go past the
  * cache. What is left of long runs is done with some of what came before, once more. */
@@ -75,6 +91,10 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
     if (inputs > 2 && !(once & 4)) c += by;                                                        \
   } while (0)
 #define PAIRS(name, inputs, call)                                                                  \
+  LUC_EW_APART(name, inputs, call) PAIRS_TOGETHER(name, inputs, call)
+/* The same of what takes vectors to be quick. */
+#define SLOWER(name, inputs, call) LUC_EW_NOT_APART(name) PAIRS_TOGETHER(name, inputs, call)
+#define PAIRS_TOGETHER(name, inputs, call)                                                         \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
       T * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \
     LUC_EW_OPERANDS(inputs)                                                                        \
@@ -117,6 +137,7 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
 #define EITHER(name, inputs, one, call)                                                            \
   QUICK(name##_bytes, uint8_t, inputs, call)                                                       \
   PAIRS(name##_numbers, inputs, (T)(call ? one : 0))                                               \
+  LUC_EW_NOT_APART(name)                                                                           \
   static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
                               unsigned once) {                                                     \
     const luc_ew_fn loop =                                                                         \
@@ -148,6 +169,7 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
     }                                                                                              \
   }
 #define LUC_EW_BY_VECTORS(name, inputs, fn)                                                        \
+  LUC_EW_NOT_APART(name)                                                                           \
   static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
                               unsigned once) {                                                     \
     FN(by_vectors)(fn, inputs, out, in, n, params, once);                                          \
