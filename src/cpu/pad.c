@@ -1,6 +1,6 @@
 /* Padding by rows. A row of the padded memory is three runs of one row of the other: before, the
  * part that both have, after; rows above and below are those of the rows they stand for. Rows that
- * show one after another go together, part by part. */
+ * show one after another go together, part by part. Small items, alike, go by a table of places. */
 #include "cpu/pad.h"
 
 #include <string.h>
@@ -11,8 +11,9 @@
 
 /* Rows are written in strips of so many bytes, which stay in the cache for their borders. */
 enum { GRAIN = 1 << 14, STRIP = 1 << 14 };
-/* Elements that a row takes as long as, beside its own. */
-enum { ROW = 16 };
+/* Elements that a row takes as long as, beside its own; those of rows and of items that go by a
+ * table, as from so many items on. */
+enum { ROW = 16, NARROW = 20, SMALL = 4096, SOME = 4 };
 
 typedef struct pad_job {
   const luc_pad *p;
@@ -24,6 +25,7 @@ typedef struct pad_job {
   int64_t first;                 /* where the middle begins in a row of inner */
   int64_t left_from, right_from; /* where the others do */
   int64_t left_step, right_step; /* and their steps in elements */
+  int16_t places[SMALL];         /* of small items */
 } pad_job;
 
 /* Which of n elements stands at i; -1: none. */
@@ -64,7 +66,8 @@ static void describe(luc_context *ctx, const luc_pad *p, pad_job *j) {
   static const int64_t steps[] = {0, -1, 0, 1}; /* ORDER PAD MODE */
   const int last = p->ndim - 1;
   const int64_t n = p->in[last], width = p->out[last], before = p->before[last];
-  *j = (pad_job){.p = p, .size = (int64_t)luc__dtype_size(p->dtype), .rows = 1};
+  j->p = p, j->size = (int64_t)luc__dtype_size(p->dtype);
+  j->rows = 1, j->bordered = NULL;
   j->runs = luc__kernels(ctx)->copy->runs[luc__log2(j->size)];
   for (int d = 0; d < last; d++) j->rows *= p->out[d];
   j->first = before < 0 ? -before : 0;
@@ -143,12 +146,51 @@ static void pad_rows(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+/* Which element of an item of inner each of outer's shows. */
+static void find_places(pad_job *j) {
+  const luc_pad *p = j->p;
+  const int last = p->ndim - 1;
+  const int64_t n = p->in[last], width = p->out[last];
+  for (int64_t k = 0; k < width; k++)
+    j->places[k] = (int16_t)source(p->mode, k - p->before[last], n);
+  for (int64_t r = j->rows - 1; r >= 0; r--) { /* the first row is the table of columns */
+    const int64_t row = source_row(p, r) * n;
+    for (int64_t k = 0; k < width; k++) j->places[r * width + k] = (int16_t)(row + j->places[k]);
+  }
+}
+
+#define SHOW(T)                                                                                    \
+  for (int64_t k = 0; k < to_n; k++) ((T *)to)[k] = ((const T *)from)[j->places[k]];               \
+  break
+
+static void show_items(void *arg, int64_t begin, int64_t end) {
+  const pad_job *j = arg;
+  const luc_pad *p = j->p;
+  const int64_t n = inner_rows(p) * p->in[p->ndim - 1], to_n = j->rows * p->out[p->ndim - 1];
+  for (int64_t i = begin; i < end; i++) {
+    const void *from = p->inner + i * n * j->size;
+    void *to = p->outer + i * to_n * j->size;
+    switch (j->size) {
+    case 1: SHOW(uint8_t);
+    case 2: SHOW(uint16_t);
+    case 4: SHOW(uint32_t);
+    default: SHOW(uint64_t);
+    }
+  }
+}
+
 void luc__pad(luc_context *ctx, const luc_pad *p) {
   pad_job j;
   describe(ctx, p, &j);
-  const int64_t width = p->out[p->ndim - 1];
-  if (width > 0 && j.rows > 0)
+  const int64_t width = p->out[p->ndim - 1], all = width * j.rows;
+  const bool narrow = width <= NARROW && j.size <= 8 && !j.bordered;
+  const bool small = all > 0 && all <= SMALL && inner_rows(p) * p->in[p->ndim - 1] <= SMALL;
+  if (narrow && small && p->ndim > 1 && p->mode != LUC_PAD_CONSTANT && p->items >= SOME) {
+    find_places(&j);
+    luc__parallel_for(ctx, p->items, GRAIN / all + 1, show_items, &j);
+  } else if (all > 0) {
     luc__parallel_for(ctx, p->items * j.rows, GRAIN / (width + ROW) + 1, pad_rows, &j);
+  }
 }
 
 /* ---- backward ---- */
@@ -176,13 +218,14 @@ static void sum_items(void *arg, int64_t begin, int64_t end) {
     char *to = p->inner + i * rows * n * j->size;
     const char *g = p->outer + i * j->rows * width * j->size;
     memset(to, 0, (size_t)(rows * n * j->size));
-    for (int64_t r = 0; r < j->rows; r++, g += width * j->size) {
+    for (int64_t r = 0, m; r < j->rows; r += m, g += m * width * j->size) {
       const int64_t at = source_row(p, r);
+      m = j->middle == width && n == width ? rows_ahead(p, r, j->rows - r) : 1;
       if (at < 0) continue;
       char *row = to + at * n * j->size;
       const char *middle = g + j->left * j->size, *right = middle + j->middle * j->size;
       add_back(j, row, j->left_from, j->left_step, g, j->left, real, parts);
-      add_back(j, row, j->first, 1, middle, j->middle, real, parts);
+      add_back(j, row, j->first, 1, middle, m * j->middle, real, parts);
       add_back(j, row, j->right_from, j->right_step, right, j->right, real, parts);
     }
   }

@@ -1,6 +1,7 @@
 /* Padding: constant values around a tensor (or cropping, where negative), and borders made of the
  * tensor's own values. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cpu/copy.h"
 #include "cpu/cuts.h"
@@ -31,18 +32,37 @@ static luc_status check_pad(luc_context *ctx, const luc_tensor *input, const luc
   return LUC_OK;
 }
 
-/* The job of padding a shape: the dimensions before the first padded one are one of items. */
-static void describe(luc_pad *p, luc_pad_mode mode, int ndim, const int64_t *sizes,
+/* The job of padding t's shape: the dimensions before the first padded one are one of items. Where
+ * channels come last, those have no borders. */
+static void describe(luc_pad *p, luc_pad_mode mode, const luc_tensor *t, bool last,
                      const luc_value *pad) {
-  int first = ndim - pad->n / 2;
+  const int ndim = t->ndim;
+  luc_tensor lies = *t;
+  luc_value borders = *pad;
+  int64_t around[2 * LUC_MAX_DIMS] = {0};
+  if (last) {
+    luc__move_dim(&lies, 1, ndim - 1);
+    memcpy(around + 2, pad->as.ints, (size_t)pad->n * sizeof *around);
+    borders = luc_v_ints(around, pad->n + 2);
+  }
+  int first = ndim - borders.n / 2;
   if (first == ndim && ndim > 0) first--;
-  *p = (luc_pad){.mode = mode, .ndim = ndim - first, .items = luc__product(first, sizes)};
+  *p = (luc_pad){.mode = mode, .dtype = (luc_dtype)t->dtype, .ndim = ndim - first};
+  p->items = luc__product(first, lies.sizes);
   for (int d = first; d < ndim; d++) {
-    p->in[d - first] = sizes[d];
-    p->before[d - first] = pad_before(pad, ndim, d);
-    p->out[d - first] = sizes[d] + pad_before(pad, ndim, d) + pad_after(pad, ndim, d);
+    const int64_t before = pad_before(&borders, ndim, d), n = lies.sizes[d];
+    p->in[d - first] = n;
+    p->before[d - first] = before;
+    p->out[d - first] = n + before + pad_after(&borders, ndim, d);
   }
   if (ndim == 0) p->ndim = 1, p->in[0] = p->out[0] = 1;
+}
+
+/* Do images of t's lie with their channels last, and are these rows worth a call, without borders?
+ */
+static bool is_last(const luc_tensor *t, const luc_value *pad) {
+  enum { LEAST = 16 };
+  return pad->n / 2 <= t->ndim - 2 && luc__channels_last(t, t->ndim - 2) && t->sizes[1] >= LEAST;
 }
 
 /* Short rows, or channels last: the value everywhere, then what both have, from wherever it lies.
@@ -71,23 +91,23 @@ static luc_status pad_short(luc_context *ctx, luc_tensor *input, const luc_value
 static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input,
                           const luc_value *pad, const luc_value *value, luc_value *out) {
   enum { BRIEF = 128 };
-  luc_tensor *dense = NULL, *padded;
+  luc_tensor *dense, *padded;
   luc_pad p;
-  int64_t sizes[LUC_MAX_DIMS];
+  int64_t sizes[LUC_MAX_DIMS], both = 1;
   if (value) LUC_TRY(luc__check_scalar(ctx, luc_as_scalar(value), input->dtype));
-  describe(&p, mode, input->ndim, input->sizes, pad);
-  for (int d = 0; d < input->ndim; d++)
+  for (int d = 0; d < input->ndim; d++) {
     sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);
+    both = luc__min64(input->sizes[d], sizes[d]);
+  }
   LUC_TRY(luc__scratch(ctx, input->dtype, input->ndim, sizes, &padded));
-  p.dtype = input->dtype;
-  const int64_t both = luc__min64(p.in[p.ndim - 1], p.out[p.ndim - 1]);
-  const bool brief = value && both * (int64_t)luc__dtype_size(p.dtype) <= BRIEF;
-  const bool last = value && luc__channels_last(input, input->ndim - 2);
+  const bool brief = both * (int64_t)luc__dtype_size(input->dtype) <= BRIEF;
+  const bool last = value ? luc__channels_last(input, input->ndim - 2) : is_last(input, pad);
   if (last) luc__lay_channels_last(padded);
-  if (last || brief) {
+  if (value && (last || brief)) {
     LUC_TRY(pad_short(ctx, input, pad, luc_as_scalar(value), padded));
   } else {
-    LUC_TRY(luc__as_dense(ctx, input, input->dtype, &dense));
+    LUC_TRY(luc__held(ctx, luc__dense_images(ctx, input, input->dtype, last, &dense), &dense));
+    describe(&p, mode, input, last, pad);
     p.inner = dense->data, p.outer = padded->data;
     if (value) luc__store_scalar(&p.value, p.dtype, luc_as_scalar(value));
     luc__pad(ctx, &p);
@@ -188,15 +208,16 @@ luc_status luc__run_pad_border_backward(luc_context *ctx, luc_value *args, luc_v
   luc_tensor *grad = args[0].as.tensor, *dense, *sum;
   const luc_dtype dtype = grad->dtype;
   const luc_dtype compute = luc__dtype_is_complex(dtype) ? dtype : luc__compute_dtype(dtype);
+  const bool last = is_last(grad, &args[1]);
   int64_t sizes[LUC_MAX_DIMS];
   luc_pad p;
   for (int d = 0; d < grad->ndim; d++)
     sizes[d] =
         grad->sizes[d] - pad_before(&args[1], grad->ndim, d) - pad_after(&args[1], grad->ndim, d);
-  describe(&p, (luc_pad_mode)args[2].as.i, grad->ndim, sizes, &args[1]);
-  LUC_TRY(luc__as_dense(ctx, grad, compute, &dense));
+  LUC_TRY(luc__held(ctx, luc__dense_images(ctx, grad, compute, last, &dense), &dense));
   LUC_TRY(luc__scratch(ctx, compute, grad->ndim, sizes, &sum));
-  p.dtype = compute;
+  if (last) luc__lay_channels_last(sum);
+  describe(&p, (luc_pad_mode)args[2].as.i, sum, last, &args[1]);
   p.inner = sum->data, p.outer = dense->data;
   luc__pad_backward(ctx, &p);
   return luc__result(ctx, out, dtype, sum);

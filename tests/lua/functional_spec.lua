@@ -372,7 +372,7 @@ describe("layouts:", function()
       if mode == "replicate" then return i < 0 and 0 or n - 1 end
     end
     for _, dtype in ipairs {"uint8", "bfloat16", "float32", "float64", "complex128"} do
-      for _, size in ipairs {{3, 4, 300}, {2, 41, 35}, {2, 3, 2100}, {2, 3, 11}} do
+      for _, size in ipairs {{3, 4, 300}, {2, 41, 35}, {2, 3, 2100}, {2, 3, 11}, {5, 3, 11}} do
         local x = lucerna.randint(1, 100, size):to(lucerna[dtype])
         for _, pad in ipairs {{1, 1, 1, 1}, {9, 0, 2, 1}, {0, 10, 0, 2}, {-2, 3, 1, -1},
                               {3, 2, 2, 2}, {7, 5, 0, 1}} do

@@ -135,3 +135,29 @@ describe("windows of any kind:", function()
     end
   end)
 end)
+
+describe("images with channels last in memory", function()
+  it("are pooled and padded as others, and so are their gradients", function()
+    local calls = {
+      function(t) return F.max_pool2d(t, 3, 2, 1) end,
+      function(t) return (F.adaptive_max_pool2d(t, {2, 3})) end,
+      function(t) return F.pad(t, {1, 2, 2, 1}, "reflect") end,
+      function(t) return F.pad(t, {-1, 2, 1, -1}, "replicate") end,
+      function(t) return F.pad(t, {0, 0, 2, 0}, "circular") end,
+    }
+    for _, dtype in ipairs {"float32", "float64"} do
+      local x = lucerna.randint(0, 9, {3, 17, 4, 6}):to(lucerna[dtype])
+      local last = x:permute(1, 3, 4, 2):contiguous():permute(1, 4, 2, 3)
+      x, last = x:detach():requires_grad_(), last:detach():requires_grad_()
+      for i, f in ipairs(calls) do
+        local y, same = f(x), f(last)
+        assert.equal(1, same:stride(2))
+        assert.is_true(same:equal(y), dtype .. i)
+        local g = lucerna.randint(-9, 9, y:size()):to(y.dtype)
+        local turned = g:permute(1, 3, 4, 2):contiguous():permute(1, 4, 2, 3)
+        local dx = lucerna.autograd.grad(y, x, {grad_outputs = g})[1]
+        assert.is_true(lucerna.autograd.grad(same, last, {grad_outputs = turned})[1]:equal(dx))
+      end
+    end
+  end)
+end)
