@@ -19,6 +19,7 @@ typedef struct job {
   char *to;
   int64_t *indices;
   const int64_t *places;
+  int64_t beside; /* planes of a group of these */
 } job;
 
 int64_t luc__pool_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
@@ -68,11 +69,11 @@ static void max_planes_backward(void *arg, int64_t begin, int64_t end) {
 
 static void scatter_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
-  const int64_t planes = end - begin;
-  char *dx = j->to + begin * j->in * j->size;
+  const int64_t first = begin * j->beside, planes = (end - begin) * j->beside;
+  char *dx = j->to + first * j->in * j->size;
   memset(dx, 0, (size_t)(planes * j->in * j->size));
-  j->kernels->scatter(planes, j->out, j->in, j->dy + begin * j->out * j->size,
-                      j->places + begin * j->out, dx);
+  j->kernels->scatter(planes, j->out, j->in, j->beside, j->dy + first * j->out * j->size,
+                      j->places + first * j->out, dx);
 }
 
 static void avg_planes(void *arg, int64_t begin, int64_t end) {
@@ -137,8 +138,8 @@ void luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y
   run_windows(ctx, &j, avg_planes);
 }
 
-void luc__pool_scatter(luc_context *ctx, luc_dtype dtype, int64_t planes, int64_t n, int64_t cells,
-                       const void *dy, const int64_t *indices, void *dx) {
-  job j = {.in = cells, .out = n, .dy = dy, .to = dx, .places = indices};
-  run(ctx, dtype, planes, luc__max64(n, cells), &j, scatter_planes);
+void luc__pool_scatter(luc_context *ctx, luc_dtype dtype, int64_t planes, int64_t beside, int64_t n,
+                       int64_t cells, const void *dy, const int64_t *indices, void *dx) {
+  job j = {.in = cells, .out = n, .beside = beside, .dy = dy, .to = dx, .places = indices};
+  run(ctx, dtype, planes / beside, beside * luc__max64(n, cells), &j, scatter_planes);
 }

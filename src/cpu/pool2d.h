@@ -37,8 +37,9 @@ bool luc__pool_is_seamless(const luc_pool2d *p);
 void luc__max_pool_2x2_backward(luc_context *ctx, const luc_pool2d *p, const void *dy,
                                 const void *x, void *dx);
 void luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y);
-/* dx [planes, cells] = zeros, to which dy [planes, n] is added at the positions `indices`. */
-void luc__pool_scatter(luc_context *ctx, luc_dtype dtype, int64_t planes, int64_t n, int64_t cells,
-                       const void *dy, const int64_t *indices, void *dx);
+/* dx [planes, cells] = zeros, to which dy [planes, n] is added at the positions `indices`. All lie
+ * in groups of planes beside each other, element by element: of 1, or of an image's channels. */
+void luc__pool_scatter(luc_context *ctx, luc_dtype dtype, int64_t planes, int64_t beside, int64_t n,
+                       int64_t cells, const void *dy, const int64_t *indices, void *dx);
 
 #endif

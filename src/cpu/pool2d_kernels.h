@@ -21,9 +21,10 @@ typedef struct luc_pool2d_kernels {
   void (*max_lines)(const luc_pool2d *p, int64_t planes, const void *x, void *y);
   /* Writes all of dx. */
   void (*max_2x2_backward)(const luc_pool2d *p, const void *dy, const void *x, void *dx);
-  /* dx[places[i]] += dy[i], of planes of n such sums and of `cells` of dx each. */
-  void (*scatter)(int64_t planes, int64_t n, int64_t cells, const void *dy, const int64_t *places,
-                  void *dx);
+  /* dx[places[i]] += dy[i], of planes of n such sums and of `cells` of dx each; groups of some lie
+   * beside each other, element by element. */
+  void (*scatter)(int64_t planes, int64_t n, int64_t cells, int64_t beside, const void *dy,
+                  const int64_t *places, void *dx);
   /* Of windows that max_lines takes. */
   void (*avg_lines)(const luc_pool2d *p, int64_t planes, const void *x, void *y);
   /* Where the largest of a window of neighbouring columns is, which has some; it goes to *most. */

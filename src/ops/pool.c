@@ -154,11 +154,13 @@ luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *o
   memcpy(sizes, values->sizes, sizeof sizes);
   for (int i = 0; i < spatial; i++) sizes[lead + i] = args[2].as.ints[i];
   const int64_t n = luc__product(spatial, values->sizes + lead);
-  LUC_TRY(luc__as_dense(ctx, args[1].as.tensor, LUC_INT64, &at));
-  LUC_TRY(luc__as_dense(ctx, values, compute, &dy));
+  const bool last = luc__channels_last(values, spatial);
+  LUC_TRY(luc__held(ctx, luc__dense_images(ctx, args[1].as.tensor, LUC_INT64, last, &at), &at));
+  LUC_TRY(luc__held(ctx, luc__dense_images(ctx, values, compute, last, &dy), &dy));
   LUC_TRY(luc__scratch(ctx, compute, values->ndim, sizes, &dx));
+  if (last) luc__lay_channels_last(dx);
   if (dx->numel > 0)
-    luc__pool_scatter(ctx, compute, luc__product(lead, sizes), n,
+    luc__pool_scatter(ctx, compute, luc__product(lead, sizes), last ? sizes[1] : 1, n,
                       luc__product(spatial, sizes + lead), dy->data, (const int64_t *)at->data,
                       dx->data);
   return luc__result(ctx, out, values->dtype, dx);

@@ -48,7 +48,7 @@ static void check_max(luc_context *ctx, const luc_pool2d *p, bool odd_values) {
   luc__max_pool(ctx, p, x.p, y.p, indices);
   CHECK(memcmp(indices, want, (size_t)y.n * sizeof *want) == 0);
   kt_check("max with indices", &y, 0);
-  luc__pool_scatter(ctx, p->dtype, p->planes, out, in, dy.p, indices, dx.p);
+  luc__pool_scatter(ctx, p->dtype, p->planes, 1, out, in, dy.p, indices, dx.p);
   kt_check("max gradient by indices", &dx, 1e-6);
   luc__max_pool(ctx, p, x.p, y.p, NULL);
   kt_check("max", &y, 0);
