@@ -1,4 +1,5 @@
 /* Sorting and searching: sort, topk, median, mode, unique, searchsorted, bincount. */
+#include "cpu/copy.h"
 #include "cpu/search.h"
 #include "cpu/sort.h"
 
@@ -12,6 +13,29 @@
 #include "ops/reduction.h"
 
 /* ---- lines along a dimension ---- */
+
+/* `like`, made of what t has along strides. */
+static luc_status spread(luc_context *ctx, luc_tensor *like, luc_tensor *t,
+                         const int64_t *strides) {
+  luc_tensor *all;
+  if (!like) return LUC_OK;
+  LUC_TRY(luc__tensor_view(ctx, t, like->ndim, like->sizes, strides, t->offset, &all));
+  luc_status status = luc__copy(ctx, like, all);
+  luc_tensor_release(ctx, all);
+  return status;
+}
+
+/* The first of lines along dimension d that are one element each: values y, places `at`. */
+static luc_status take_equal(luc_context *ctx, luc_tensor *t, int d, int64_t kept, luc_tensor *y,
+                             luc_tensor *at) {
+  luc_tensor *places;
+  int64_t along[LUC_MAX_DIMS] = {0};
+  along[d] = 1;
+  LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &kept, &places));
+  for (int64_t i = 0; i < kept; i++) ((int64_t *)(void *)places->data)[i] = i;
+  LUC_TRY(spread(ctx, y, t, t->strides));
+  return spread(ctx, at, places, along);
+}
 
 /* Sorts t along dim and keeps what the job says, in fresh tensors; kept 0: the dimension goes. */
 static luc_status sort_along(luc_context *ctx, luc_sort_job *job, luc_tensor *t, int d,
@@ -27,9 +51,11 @@ static luc_status sort_along(luc_context *ctx, luc_sort_job *job, luc_tensor *t,
     if (i != d || keepdim) sizes[ndim++] = i == d ? kept : t->sizes[i];
   }
   if (t->ndim > 0) job->n = t->sizes[d];
-  LUC_TRY(luc__as_dense(ctx, t, job->dtype, &x));
+  const bool equal = job->n > 1 && t->strides[d] == 0 && job->pick == LUC_PICK_FIRST;
+  if (!equal) LUC_TRY(luc__as_dense(ctx, t, job->dtype, &x));
   if (values) LUC_TRY(luc__out(ctx, values, job->dtype, ndim, sizes, &y));
   if (indices) LUC_TRY(luc__out(ctx, indices, LUC_INT64, ndim, sizes, &at));
+  if (equal) return take_equal(ctx, t, d, kept, y, at);
   job->x = x->data;
   job->values = y ? y->data : NULL;
   job->indices = at ? (int64_t *)(void *)at->data : NULL;

@@ -34,6 +34,23 @@ describe("a short line", function()
   end)
 end)
 
+describe("a line of one element again and again", function()
+  it("is in order", function()
+    for _, dtype in ipairs { "float32", "bfloat16", "int64", "bool" } do
+      local x = lucerna.randint(0, 9, { 4, 1, 5 }):to(lucerna[dtype]):expand(4, 7, 5)
+      local copy = x:contiguous()
+      for _, largest in ipairs { true, false } do
+        local values, at = x:sort(2, largest)
+        assert.is_true(values:equal(copy) and at:equal((select(2, copy:sort(2, largest)))))
+        assert.is_true(x:argsort(2, largest):equal(at))
+        values, at = x:topk(3, 2, largest)
+        assert.is_true(values:equal(copy:narrow(2, 1, 3)))
+        assert.is_true(at:equal((select(2, copy:topk(3, 2, largest)))))
+      end
+    end
+  end)
+end)
+
 -- Long lines are not sorted where a part of them is enough; the same beside a whole sort.
 describe("a long line", function()
   local N = 30000
