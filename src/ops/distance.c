@@ -14,6 +14,17 @@ static luc_dtype norm_dtype(const luc_tensor *t, const luc_value *dtype) {
   return dtype->kind == LUC_DTYPE ? (luc_dtype)dtype->as.i : t->dtype;
 }
 
+/* Of one element each: its size. */
+static luc_status norm_of_one(luc_context *ctx, const luc_value *args, const luc_dims *dims,
+                              luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor;
+  const luc_dtype dtype = norm_dtype(x, &args[4]);
+  if (x->dtype != dtype) x = luc__f_to(&f, x, dtype);
+  x = luc__f_reshape(&f, luc__f1(&f, LUC_OP_abs, x), dims->ndim, dims->sizes);
+  return luc__f_result(&f, x, out);
+}
+
 /* (sum |x|^p)^(1/p), made of operators; of halves, whose powers soon overflow, in floats. */
 static luc_status norm_general(luc_context *ctx, const luc_value *args, double p, luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -67,6 +78,7 @@ luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__dims(ctx, t, &args[2], args[3].as.i, &dims));
   LUC_CHECK(ctx, p >= 0 || dims.count > 0, LUC_ERR_VALUE,
             "cannot compute the %g norm of nothing: it has no identity", p);
+  if (dims.count == 1 && p > 0) return norm_of_one(ctx, args, &dims, out);
   if (!simple) return norm_general(ctx, args, p, out);
   return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, p == 2, out);
 }

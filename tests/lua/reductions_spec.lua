@@ -221,6 +221,13 @@ describe("a reduction", function()
           parity.close(x[op](x, { dim = { 2, 4 } }), copy[op](copy, { dim = { 2, 4 } }))
         end
       end
+      if dtype:find "float" then -- of one element, its size
+        local rows = lucerna.tensor({ { -3 }, { 0 }, { 0 / 0 } }):to(lucerna[dtype])
+        for _, p in ipairs { 1, 2, 3, math.huge } do
+          assert.is_true(rows:norm(p, 2, true):isclose(rows:abs(), 0, 0, true):all():item())
+        end
+        assert.same({ 1, 0, 1 }, rows:norm(0, 2):tolist())
+      end
       local one = lucerna.ones({ 3, 1 }):to(lucerna[dtype]):expand(3, 2500)
       local whole = one:contiguous() -- more columns than are folded at once
       for _, op in ipairs(all) do
