@@ -11,7 +11,7 @@
 enum { PIECE_BYTES = 1 << 16 };
 
 typedef struct job {
-  int64_t dim, size; /* size: bytes of an element */
+  int64_t dim, size, apart; /* bytes of an element; from row to row of the table */
   const int64_t *indices;
   const char *from;
   char *to;
@@ -26,8 +26,9 @@ int64_t luc__index_check(const int64_t *indices, int64_t n, int64_t limit, int64
 /* Short rows of a size that the compiler knows, or of any. */
 static inline __attribute__((always_inline)) void copy_rows(const job *j, int64_t begin,
                                                             int64_t end, const int64_t bytes) {
+  const int64_t apart = j->apart;
   for (int64_t i = begin; i < end; i++)
-    memcpy(j->to + i * bytes, j->from + j->indices[i] * bytes, (size_t)bytes);
+    memcpy(j->to + i * bytes, j->from + j->indices[i] * apart, (size_t)bytes);
 }
 
 static void lookup(void *arg, int64_t begin, int64_t end) {
@@ -44,9 +45,9 @@ static void lookup(void *arg, int64_t begin, int64_t end) {
 }
 
 luc_status luc__embedding(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
-                          const void *table, const int64_t *indices, void *out) {
+                          const void *table, int64_t apart, const int64_t *indices, void *out) {
   job j = {.dim = dim, .size = (int64_t)luc__dtype_size(dtype), .indices = indices};
-  j.from = table, j.to = out;
+  j.from = table, j.to = out, j.apart = apart * j.size;
   if (dim <= 0) return LUC_OK;
   luc__parallel_for(ctx, n, PIECE_BYTES / (dim * j.size) + 1, lookup, &j);
   return LUC_OK;

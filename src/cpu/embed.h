@@ -8,9 +8,10 @@
 /* Where the first entry outside [0, limit) is, or -1. `except` is let through wherever it stands
  * (pass 0 for none): an ignore_index. */
 int64_t luc__index_check(const int64_t *indices, int64_t n, int64_t limit, int64_t except);
-/* out [n, dim] = table [rows, dim] at indices[n]; any dtype. Indices must have been checked. */
+/* out [n, dim] = table [rows, dim] at indices[n]; any dtype. Rows are `apart` elements from each
+ * other. Indices must have been checked. */
 luc_status luc__embedding(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
-                          const void *table, const int64_t *indices, void *out);
+                          const void *table, int64_t apart, const int64_t *indices, void *out);
 /* Lookups [n], and the gradient dy [n, dim] of what they gave. The row `padding` gets none (-1: no
  * row); scale_by_freq divides each row's by its count. */
 typedef struct luc_lookups {

@@ -33,13 +33,14 @@ luc_status luc__run_embedding_lookup(luc_context *ctx, luc_value *args, luc_valu
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, indices->sizes, (size_t)indices->ndim * sizeof *sizes);
   sizes[indices->ndim] = weight->sizes[1];
-  LUC_TRY(luc__as_dense(ctx, weight, dtype, &w));
+  w = weight;
+  if (weight->strides[1] != 1) LUC_TRY(luc__as_dense(ctx, weight, dtype, &w));
   LUC_TRY(luc__as_dense(ctx, indices, LUC_INT64, &at));
   LUC_TRY(luc__embedding_check(ctx, at, weight->sizes[0]));
   LUC_TRY(luc__scratch(ctx, dtype, indices->ndim + 1, sizes, &y));
   if (y->numel > 0)
-    LUC_TRY(luc__embedding(ctx, dtype, at->numel, w->sizes[1], w->data, (const int64_t *)at->data,
-                           y->data));
+    LUC_TRY(luc__embedding(ctx, dtype, at->numel, w->sizes[1], w->data, w->strides[0],
+                           (const int64_t *)at->data, y->data));
   out[0] = luc_v_tensor(luc__retain(y));
   return LUC_OK;
 }
@@ -71,7 +72,8 @@ luc_status luc__known_rows(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
   if (!rows || rows->n == 0) return LUC_OK;
   const luc_dtype dtype = (luc_dtype)t->dtype;
   LUC_TRY(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){rows->n, t->sizes[1]}, out));
-  return luc__embedding(ctx, dtype, rows->n, t->sizes[1], t->data, rows->at, (*out)->data);
+  return luc__embedding(ctx, dtype, rows->n, t->sizes[1], t->data, t->strides[0], rows->at,
+                        (*out)->data);
 }
 
 luc_status luc__scale(luc_context *ctx, luc_tensor *t, luc_tensor *factor) {

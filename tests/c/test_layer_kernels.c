@@ -461,7 +461,7 @@ static void embeddings(luc_context *ctx, luc_dtype dtype) {
       if (row != padding)
         dt.v[row * dim + k % dim] += dy.v[k] / (by_count ? (double)counts[row] : 1);
     }
-    CHECK_OK(luc__embedding(ctx, dtype, n, dim, table.p, at, out.p));
+    CHECK_OK(luc__embedding(ctx, dtype, n, dim, table.p, dim, at, out.p));
     kt_check("embedding", &out, 0);
     luc_lookups l = {dtype, by_count, n, dim, padding, at, dy.p};
     CHECK_OK(luc__embedding_backward(ctx, &l, rows, dt.p));
