@@ -207,12 +207,17 @@ static luc_status flat_offsets(luc_context *ctx, const luc_tensor *t, luc_positi
   luc_tensor *table;
   LUC_TRY(luc__positions_check(ctx, p));
   LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &p->n, &table));
-  int64_t *offsets = (int64_t *)(void *)table->data;
+  int64_t *offsets = (int64_t *)(void *)table->data, sizes[LUC_MAX_DIMS], steps[LUC_MAX_DIMS];
+  int last = -1; /* the outermost of what cannot be one dimension, which takes no division */
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    const bool even = last >= 0 && t->strides[d] == steps[last] * sizes[last];
+    if (!even) sizes[++last] = 1, steps[last] = t->strides[d];
+    sizes[last] *= t->sizes[d];
+  }
   for (int64_t i = 0; i < p->n; i++) {
     int64_t at = p->at[i] < 0 ? p->at[i] + t->numel : p->at[i] - p->first, offset = 0;
-    for (int d = t->ndim - 1; d >= 0; at /= t->sizes[d--])
-      offset += at % t->sizes[d] * t->strides[d];
-    offsets[i] = offset;
+    for (int d = 0; d < last; at /= sizes[d++]) offset += at % sizes[d] * steps[d];
+    offsets[i] = offset + at * steps[last];
   }
   luc_tensor_release(ctx, *values);
   *values = table;
