@@ -6,7 +6,8 @@
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
 
-enum { PIECE = 1 << 14, FEW = 16 }; /* elements worth a thread, a call */
+enum { PIECE = 1 << 14, FEW = 16 };     /* elements worth a thread, a call */
+enum { FAR = 1 << 23, NEAR = 1 << 15 }; /* bytes of columns: out of most caches, in any */
 
 typedef struct job {
   const luc_fold *f;
@@ -39,8 +40,8 @@ static inline void take_row(const job *j, const char *from, char *to, int64_t n)
     for (int64_t i = 0; i < n; i++) ((float *)to)[i * step] += ((const float *)from)[i];
 }
 
-/* Every kernel element, plane and row of places. */
-static void planes(void *arg, int64_t begin, int64_t end) {
+/* Every kernel element, plane and row of places. Inlined it would take longer. */
+static __attribute__((noinline)) void planes(const void *arg, int64_t begin, int64_t end) {
   const job own = *(const job *)arg, *j = &own; /* which what is written cannot change */
   const luc_fold f = *j->f;
   const int64_t plane = j->plane * j->size, columns = j->columns * j->size;
@@ -68,13 +69,22 @@ static void planes(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+/* Columns read from memory go by as few planes as are fetched together. */
+static void piece(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const int64_t bytes = j->columns * j->size;
+  const bool far = j->folding && j->f->planes * bytes >= FAR;
+  const int64_t most = far ? NEAR / bytes + 1 : end - begin;
+  for (int64_t i = begin; i < end; i += most) planes(j, i, luc__min64(i + most, end));
+}
+
 static void run(luc_context *ctx, const luc_fold *f, bool folding, const void *from, void *to) {
   job j = {.f = f, .folding = folding, .from = from, .to = to};
   j.plane = f->in[0] * f->in[1];
   j.columns = f->kernel[0] * f->kernel[1] * f->out[0] * f->out[1];
   j.size = (int64_t)luc__dtype_size(f->dtype);
   j.move = luc__kernels(ctx)->copy->move[luc__log2(j.size)];
-  luc__parallel_for(ctx, f->planes, PIECE / (j.columns + 1) + 1, planes, &j);
+  luc__parallel_for(ctx, f->planes, PIECE / (j.columns + 1) + 1, piece, &j);
 }
 
 void luc__unfold(luc_context *ctx, const luc_fold *f, const void *image, void *columns) {
