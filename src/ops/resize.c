@@ -6,6 +6,7 @@
 #include "ops/compute.h"
 #include "ops/rows.h"
 
+#include "cpu/cuts.h"
 #include "cpu/resize.h"
 
 /* ---- the rows: resize(input, size, scales, kind, align_corners) ---- */
@@ -25,6 +26,28 @@ static luc_status pass(luc_context *ctx, luc_tensor *t, int d, const luc_taps *t
   return luc__resample(ctx, dtype, taps, rows, outer, inner, t->data, (*out)->data);
 }
 
+/* What passes take, the first dimension's first or the last one's: lines of single elements, a
+ * vector of them at a time, some times as long as rows. Gradients, and wide filters, read what they
+ * drop. */
+static double work_of(int spatial, const int64_t *from, const int64_t *to, int64_t channels,
+                      bool wide, bool last_first) {
+  enum { LANES = 8, PICKED = 4 };
+  int64_t sizes[3];
+  double work = 0;
+  memcpy(sizes, from, (size_t)spatial * sizeof *sizes);
+  for (int k = 0; k < spatial; k++) {
+    const int i = last_first ? spatial - 1 - k : k;
+    const int64_t n = wide ? luc__max64(from[i], to[i]) : to[i];
+    double inner = (double)channels, outer = 1;
+    for (int d = 0; d < spatial; d++) *(d < i ? &outer : &inner) *= d == i ? 1 : (double)sizes[d];
+    sizes[i] = to[i];
+    if (from[i] == to[i]) continue;
+    work += outer *
+            (inner == 1 ? (double)(luc__whole(n, LANES) * PICKED) : (double)n * (inner + LANES));
+  }
+  return work;
+}
+
 /* in[d] is the size before, out[d] after resizing; args: scales, kind, align_corners. */
 static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, const int64_t *in,
                              const int64_t *out_size, const luc_value *args, bool back,
@@ -33,12 +56,15 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
   luc_tensor *t = NULL, *next = NULL;
   luc_taps taps = {.block = NULL}, rows = taps;
   luc_dtype compute = luc__compute_dtype(input->dtype);
-  const int64_t before = luc__product_of(spatial, back ? out_size : in), /* elements */
-      after = luc__product_of(spatial, back ? in : out_size);
+  const int64_t *before = back ? out_size : in, *after = back ? in : out_size;
   const bool last = luc__channels_last(input, spatial);
   const bool nearest = args[1].as.i <= LUC_RESAMPLE_NEAREST_EXACT && spatial > 1 && !back && !last;
   const bool picks = nearest && out_size[spatial - 2] <= in[spatial - 2];
-  const bool last_first = nearest ? !picks : after >= before;
+  const int64_t channels = last ? input->sizes[1] : 1;
+  const bool wide = back || args[1].as.i >= LUC_RESAMPLE_LINEAR_AA;
+  const bool last_first = nearest ? !picks
+                                  : work_of(spatial, before, after, channels, wide, true) <=
+                                        work_of(spatial, before, after, channels, wide, false);
   const int from = nearest && out_size[0] <= in[0] ? spatial : spatial - 1; /* spatial: 0 first */
   bool moved = false; /* t is no longer the input's memory */
   LUC_GO(luc__dense_images(ctx, input, compute, last, &t));
