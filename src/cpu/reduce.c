@@ -47,6 +47,8 @@ typedef struct rd_job {
   bool direct;     /* and folded as it lies */
   int64_t group;   /* outputs lie without gaps, and inputs as so many columns, or 0, */
   int64_t room;    /* whose states take whole vectors */
+  int64_t columns; /* outputs at one distance from each other in memory: */
+  int64_t turned;  /* lines of so few of them, whose results go line by line; or 1 */
   int64_t size;    /* of an element, in bytes */
   int64_t longest; /* run folded at once */
   int64_t block;   /* outputs folded together */
@@ -238,6 +240,21 @@ static void finish(const rd_job *job, luc_dtype dtype, int64_t *state, int64_t n
   if (job->what->root) kernels[LUC_EW_sqrt].fn[LUC_COMPUTE_F64](state, in, n, &none, 0);
 }
 
+/* What came of n outputs, of `turned` lines the k-th of each in a line of their own. */
+static void store_block(const rd_job *job, const luc_cursor *c, int result, luc_compute type,
+                        const int64_t *state, int64_t n) {
+  const luc_tensor *to = result == 1 ? job->what->a : job->what->b;
+  const int64_t *strides = job->kept.strides[result], turned = job->turned, lines = n / turned;
+  int64_t line[BLOCK];
+  if (!to) return;
+  const luc_store_fn store = job->copy->store[type][to->dtype];
+  if (turned == 1) store(c->ptr[result], strides[0], state, n);
+  for (int64_t k = 0; turned > 1 && k < turned; k++) {
+    for (int64_t i = 0; i < lines; i++) line[i] = state[i * turned + k];
+    store(c->ptr[result] + k * strides[0], strides[1], line, lines);
+  }
+}
+
 static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, states *s) {
   const luc_reduction_job *what = job->what;
   bool positions = what->op == LUC_RD_argmax || what->op == LUC_RD_argmin;
@@ -249,10 +266,10 @@ static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, state
     finish(job, (luc_dtype)(var ? what->b : what->a)->dtype, var ? s->b : s->a, n);
   for (int64_t i = 0; type == LUC_COMPUTE_I64 && job->times != 1 && i < n; i++)
     s->a[i] = (int64_t)((uint64_t)s->a[i] * (uint64_t)job->times);
-  if (what->a) job->copy->store[type][what->a->dtype](c->ptr[1], job->kept.strides[1][0], s->a, n);
+  store_block(job, c, 1, type, s->a, n);
   for (int64_t i = 0; positions && what->first && i < n; i++) s->b[i] += what->first;
   if (positions) type = LUC_COMPUTE_I64;
-  if (what->b) job->copy->store[type][what->b->dtype](c->ptr[2], job->kept.strides[2][0], s->b, n);
+  store_block(job, c, 2, type, s->b, n);
 }
 
 /* ---- outputs shared out ---- */
@@ -263,12 +280,12 @@ static void run_outputs(void *arg, int64_t begin, int64_t end) {
   luc_cursor c;
   luc__nest_seek(&job->kept, begin, &c);
   while (begin < end) {
-    int64_t n = job->group ? end - begin : stretch(&job->kept, &c, begin, end);
-    n = n < job->block ? n : job->block;
+    const int64_t rest = job->group ? end : job->columns - begin % job->columns;
+    const int64_t n = luc__min64(luc__min64(rest, end - begin), job->block);
     fold_block(job, c.ptr[0], n, 0, job->reduced.numel, &s);
     write_block(job, &c, n, &s);
     begin += n;
-    if (begin < end && job->group)
+    if (begin < end && (job->group || job->turned > 1))
       luc__nest_seek(&job->kept, begin, &c);
     else if (begin < end)
       luc__nest_advance(&job->kept, &c, n);
@@ -467,6 +484,7 @@ static void take_apart(rd_job *job) {
   if (kept->ndim > 1 && kept->sizes[0] <= OUTPUTS && kept->sizes[1] >= MANY &&
       job->reduced.numel <= ELEMENTS)
     luc__nest_swap(kept, 0, 1);
+  job->columns = kept->sizes[0];
 }
 
 /* Rows of so many outputs, in block after block, each in states of its own; few columns whose
@@ -488,6 +506,17 @@ static int64_t group_of(const rd_job *job) {
   return sum && n == 2 && reduced->strides[0][0] == 2 * size && reduced->numel > ELEMENTS ? n : 0;
 }
 
+/* Few outputs that lie beside each other, and the next ones behind them, are columns of a row. */
+static void join_columns(rd_job *job) {
+  enum { MOST = 16 };
+  const luc_nest *kept = &job->kept;
+  const int64_t few = kept->sizes[0], size = job->size;
+  const bool turned = !job->group && kept->ndim > 1 && few <= MOST && kept->sizes[1] > 1 &&
+                      kept->strides[0][0] == size && kept->strides[0][1] == few * size;
+  job->turned = turned ? few : 1;
+  job->columns = turned ? few * kept->sizes[1] : few;
+}
+
 /* Two columns, or three long ones, that their kernel adds up as one run or as many. */
 static bool are_narrow(const rd_job *job) {
   enum { TALL = 1 << 12 };
@@ -501,8 +530,7 @@ static bool are_narrow(const rd_job *job) {
 static bool lie_in_rows(const rd_job *job) {
   enum { COLUMNS = 4 };
   const int64_t step = job->kept.strides[0][0], apart = job->reduced.strides[0][0];
-  return step != 0 && (apart == 0 || step < apart) &&
-         (job->kept.sizes[0] >= COLUMNS || are_narrow(job));
+  return step != 0 && (apart == 0 || step < apart) && (job->columns >= COLUMNS || are_narrow(job));
 }
 
 /* Are these runs that their kernel takes as they lie? Others than long ones are gathered. */
@@ -565,6 +593,7 @@ static bool is_direct(const rd_job *job) {
 /* Outputs folded together: short runs that are turned or converted need room for that. */
 static int64_t block_of(const rd_job *job) {
   if (job->group) return BLOCK / job->room * job->group;
+  if (job->turned > 1) return BLOCK / job->turned * job->turned;
   if (job->way != BY_TURNS && (job->way != BY_SHORT_RUNS || job->direct)) return BLOCK;
   const int64_t each = job->reduced.sizes[0] * (job->native ? job->size : 8);
   return luc__min64(BLOCK, TURNED / each / MANY * MANY);
@@ -598,7 +627,7 @@ static const luc_rd_kernel *kernel_of_halves(const rd_job *job, luc_dtype dtype)
     return NULL;
   if (job->way == BY_ROWS)
     fits = kernel->rows != NULL && job->kept.strides[0][0] == job->size &&
-           job->kept.sizes[0] >= COLUMNS && job->reduced.numel >= least;
+           job->columns >= COLUMNS && job->reduced.numel >= least;
   else
     fits = kernel->run != NULL && job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
            job->reduced.sizes[0] >= LUC_RD_SHORT;
@@ -618,7 +647,8 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   choose_kernel(job, dtype);
   job->group = group_of(job);
   job->room = job->group == 2 ? 2 : luc__whole(job->group, VECTOR);
-  if (!job->group) take_apart(job);
+  join_columns(job);
+  if (!job->group && job->turned == 1) take_apart(job);
   job->way = way_of(job);
   job->direct = is_direct(job);
   job->block = block_of(job);
@@ -642,10 +672,9 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
     return LUC_OK;
   }
   int64_t grain = luc__max64(SHARE / each, 1), least = luc__max64(GRAIN / each, 1);
-  const int64_t stretch = job.kept.sizes[0];
-  if (job.way == BY_ROWS && grain < stretch) grain = stretch < BLOCK ? stretch : BLOCK;
+  if (job.way == BY_ROWS && grain < job.columns) grain = luc__min64(job.columns, BLOCK);
   if (job.way == BY_ROWS && least < grain) least = grain;
-  if (job.group) grain = luc__whole(grain, job.group);
+  grain = luc__whole(grain, job.group ? job.group : job.turned);
   if (total >= PARTS_FROM && outputs < luc__min64(SHARES, total / GRAIN) * least &&
       each >= 2 * ROWS)
     return reduce_parts(ctx, &job);
