@@ -10,15 +10,14 @@
 /* Elements of a piece: some microseconds of exponentials. A piece reads its first row once more
  * than the others, so many rows make no more than so many pieces. Columns are cut in blocks. */
 enum { PIECE_SIZE = 1 << 14, MOST_PIECES = 32, COLUMN_BLOCK = LUC_SOFTMAX_COLUMNS };
-/* The most floats, and doubles, of rows that are turned, so many together and at least; of what is
- * LONG fewer together, since all passes over them should find them in the cache. */
-enum { SHORT = 16, SHORT_WIDE = 12, TURNED = 64, MANY = 32, LONG = 1024, FEWER = 16 };
+/* The most floats, and doubles, of rows that are turned, so many together and at least; columns of
+ * fewer than LONG. */
+enum { SHORT = 16, SHORT_WIDE = 12, TURNED = 64, MANY = 32, LONG = 64 };
 
 typedef struct job {
   const luc_softmax *s;
   const luc_softmax_kernels *kernels;
   int64_t blocks, size; /* of columns per outer; bytes of an element */
-  int64_t together;     /* columns that are turned */
   const char *x, *dy, *y;
   char *to;
   bool backward, stream;
@@ -37,11 +36,11 @@ static void rows(void *arg, void *room, int64_t begin, int64_t end) {
   j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, room, j->stream);
 }
 
-/* Between `count` of the matrices [n, inner] from x on and one of n rows of `together`, in which
- * they lie beside each other; back from there to x. */
+/* Between `count` of the matrices [n, inner] from x on and one of n rows of TURNED, in which they
+ * lie beside each other; back from there to x. */
 static void turn(const job *j, char *block, char *x, int64_t count, bool back) {
   const luc_softmax *s = j->s;
-  const int64_t row = s->inner * j->size, matrix = s->n * row, pitch = j->together * j->size;
+  const int64_t row = s->inner * j->size, matrix = s->n * row, pitch = TURNED * j->size;
   const int log = luc__log2(j->size);
   if (s->inner == 1 && back) {
     j->copy->transpose[log](x, matrix, block, pitch, count, s->n, false);
@@ -58,8 +57,8 @@ static void turn(const job *j, char *block, char *x, int64_t count, bool back) {
 static void turned(void *arg, void *room, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_softmax *s = j->s;
-  const int64_t matrix = s->n * s->inner * j->size, most = j->together / s->inner;
-  const int64_t bytes = s->n * j->together * j->size;
+  const int64_t matrix = s->n * s->inner * j->size, most = TURNED / s->inner;
+  const int64_t bytes = s->n * TURNED * j->size;
   _Alignas(64) char few[3 * SHORT * TURNED * 8];
   char *x = room ? room : few, *to = x + bytes, *y = to + bytes;
   for (int64_t i = begin; i < end; i += most) {
@@ -67,9 +66,9 @@ static void turned(void *arg, void *room, int64_t begin, int64_t end) {
     turn(j, x, (char *)(j->backward ? j->dy : j->x) + i * matrix, count, false);
     if (j->backward) {
       turn(j, y, (char *)j->y + i * matrix, count, false);
-      j->kernels->columns_backward(s->log, s->n, j->together, width, x, y, to);
+      j->kernels->columns_backward(s->log, s->n, TURNED, width, x, y, to);
     } else {
-      j->kernels->columns(s->log, s->n, j->together, width, x, to);
+      j->kernels->columns(s->log, s->n, TURNED, width, x, to);
     }
     turn(j, to, j->to + i * matrix, count, true);
   }
@@ -90,12 +89,12 @@ static void columns(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-/* Columns are turned where they fill less than a register and those of some matrices fit. */
+/* Columns are turned where they fill less than a register, are not long, and those of some matrices
+ * fit. */
 static bool is_turned(const luc_softmax *s) {
   const int64_t most = s->dtype == LUC_FLOAT64 ? SHORT_WIDE : SHORT;
   if (s->inner == 1) return s->n <= most && s->outer >= MANY;
-  if (s->n > LONG) return s->inner <= FEWER / 3 && s->n <= 8 * LONG && s->outer >= 4;
-  return s->inner < (s->dtype == LUC_FLOAT64 ? 8 : 16) && s->outer >= 4;
+  return s->n < LONG && s->inner < (s->dtype == LUC_FLOAT64 ? 8 : 16) && s->outer >= 4;
 }
 
 static luc_status run(luc_context *ctx, job *j) {
@@ -105,9 +104,8 @@ static luc_status run(luc_context *ctx, job *j) {
   j->size = (int64_t)luc__dtype_size(s->dtype);
   j->copy = luc__kernels(ctx)->copy;
   if (is_turned(s)) {
-    j->together = s->n > LONG ? FEWER : TURNED;
-    const int64_t most = j->together / s->inner;
-    const int64_t room = s->n > SHORT ? 3 * s->n * j->together * j->size : 0;
+    const int64_t most = TURNED / s->inner;
+    const int64_t room = s->n > SHORT ? 3 * s->n * TURNED * j->size : 0;
     const int64_t grain = (PIECE_SIZE / (s->n * s->inner * most) + 1) * most;
     return luc__parallel_scratch(ctx, s->outer, grain, (size_t)room, turned, j);
   } else if (s->inner == 1) {

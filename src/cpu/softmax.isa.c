@@ -1,4 +1,5 @@
 /* Softmax and negative log likelihood, for float, also of halves in memory, and double. */
+#include "cpu/cuts.h"
 #include "cpu/softmax_kernels.h"
 
 #include <math.h>
