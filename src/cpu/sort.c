@@ -532,6 +532,28 @@ static void short_keys(const sort_lines *s, int64_t line, int64_t m, luc_sort_sh
           ((const T *)job->x)[from[i] + (int64_t)lines->at[places[i] + k][i] * inner];             \
   break
 
+/* The same of lines beside each other, row by row: in lines, places may share the cache's sets. */
+#define TAKE_ROW(T)                                                                                \
+  for (int64_t i = 0; i < m; i++)                                                                  \
+    ((T *)job->values)[row + i] =                                                                  \
+        ((const T *)job->x)[from + i + (int64_t)lines->at[k][i] * job->inner];                     \
+  break
+static void write_rows(const sort_lines *s, int64_t from, int64_t to, int64_t m,
+                       const luc_sort_short *lines) {
+  const luc_sort_job *job = s->job;
+  for (int64_t k = 0; k < s->kept; k++) {
+    const int64_t row = to + k * job->inner;
+    if (job->indices) memcpy(job->indices + row, lines->at[k], (size_t)m * sizeof(int64_t));
+    if (!job->values) continue;
+    switch (luc__dtype_size(job->dtype)) {
+    case 1: TAKE_ROW(uint8_t);
+    case 2: TAKE_ROW(uint16_t);
+    case 4: TAKE_ROW(uint32_t);
+    default: TAKE_ROW(uint64_t);
+    }
+  }
+}
+
 /* Writes what is kept of m lines from one on: where that is little, of all at once. */
 static void write_short(const sort_lines *s, int64_t line, int64_t m, const luc_sort_short *lines) {
   enum { MOST = 2 };
@@ -539,6 +561,10 @@ static void write_short(const sort_lines *s, int64_t line, int64_t m, const luc_
   const int64_t inner = job->inner;
   int64_t from[LUC_SORT_BESIDE], to[LUC_SORT_BESIDE], places[LUC_SORT_BESIDE];
   int64_t beside = line % inner, before = line - beside;
+  if (s->kept > MOST && m > 1 && beside + m <= inner) {
+    write_rows(s, before * job->n + beside, before * s->kept + beside, m, lines);
+    return;
+  }
   for (int64_t i = 0; i < m; i++) {
     from[i] = before * job->n + beside;
     to[i] = before * s->kept + beside;
