@@ -234,16 +234,38 @@ static const int64_t *sort_words(const sort_lines *s, int64_t first, uint64_t *w
   return (int64_t *)to;
 }
 
+/* The places of a line that is in order, or the other way round without equals; or NULL. Few keys
+ * mostly tell. */
+static const int64_t *take_ordered(const sort_lines *s, int64_t first, int64_t *places) {
+  enum { FIRST = 8 };
+  const int64_t n = s->job->n;
+  uint64_t keys[STRIP], last = 0;
+  bool rises = true, falls = true;
+  for (int64_t i = 0, m = FIRST; i < n; i += m, m = STRIP) {
+    m = luc__min64(n - i, m);
+    line_keys(s, first, i, m, keys);
+    for (int64_t k = 0; k < m; k++, last = keys[k - 1]) {
+      rises &= keys[k] >= last;
+      falls &= keys[k] < last || i + k == 0;
+    }
+    if (!rises && !falls) return NULL;
+  }
+  for (int64_t i = 0; i < n; i++) places[i] = rises ? i : n - 1 - i;
+  return places;
+}
+
 /* The places of a line in order, or of its mode, *step apart. */
 static const int64_t *sort_line(const sort_lines *s, int64_t first, pair *p, int64_t *step) {
   const int64_t n = s->job->n, few = luc__dtype_size(s->job->dtype) > 1 ? SOME : SMALL;
-  const int64_t *words = n > few ? sort_words(s, first, &p->key) : NULL;
+  const bool mode = s->job->pick == LUC_PICK_MODE;
+  const int64_t *words = mode ? NULL : take_ordered(s, first, &p->at);
+  if (!words && n > few) words = sort_words(s, first, &p->key);
   *step = words ? 1 : PAIR;
   if (words) return words;
   fill_pairs(s, first, p);
   if (!luc__dtype_is_float(s->job->dtype)) count_from_least(p, n);
   p = luc__sort_pairs(s->kernels, p, p + n, n);
-  return &p[s->job->pick == LUC_PICK_MODE ? mode_place(&p->key, PAIR, n) : 0].at;
+  return &p[mode ? mode_place(&p->key, PAIR, n) : 0].at;
 }
 
 /* Between which keys those of ranks [a, b) of a long line may be expected, by a sample of it. */
