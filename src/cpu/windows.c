@@ -209,8 +209,9 @@ static void planes(void *arg, int64_t begin, int64_t end) {
 /* ---- planes side by side ---- */
 
 /* Planes turned together, twice as many where they have FEW elements. Lines of wider rows than
- * NARROW, and of larger windows than WINDOW, are joined sooner, unless planes are SMALL. */
-enum { BLOCK = 16, FEW = 64, SMALL = 196, LARGE = 4096, NARROW = 32, WINDOW = 32 };
+ * NARROW, and of larger windows than WINDOW, or three of them in planes of NEAR bytes, are joined
+ * sooner, unless planes are SMALL. */
+enum { BLOCK = 16, FEW = 64, SMALL = 196, LARGE = 4096, NARROW = 32, WINDOW = 32, NEAR = 8192 };
 
 /* All windows of some planes x with results y, or on the way back x's gradient of y's; places may
  * be NULL. */
@@ -280,10 +281,11 @@ static void turned_planes(void *arg, void *scratch, int64_t begin, int64_t end) 
 bool luc__windows_turn(luc_context *ctx, const luc_planes *p, int64_t narrow) {
   const int64_t most = luc__max64(p->in, p->out), lanes = luc__kernels(ctx)->pool2d[p->dtype].lanes;
   if (most <= FEW || (most <= SMALL && p->columns <= BLOCK)) return p->planes >= BLOCK;
-  const bool brief = lanes * (int64_t)luc__dtype_size(p->dtype) < 32;
+  const int64_t size = (int64_t)luc__dtype_size(p->dtype);
+  const bool brief = lanes * size < 32;
+  const int64_t window = brief ? WINDOW / 3 : most * size <= NEAR ? WINDOW * 3 : WINDOW;
   return p->planes >= (brief ? 2 * BLOCK : luc__max64(lanes, BLOCK / 2)) && most <= LARGE &&
-         p->window <= (brief ? WINDOW / 3 : WINDOW) &&
-         (p->planes > BLOCK || p->planes * most <= 8 * PIECE_WORK) &&
+         p->window <= window && (p->planes > BLOCK || p->planes * most <= 8 * PIECE_WORK) &&
          p->columns <= luc__min64((brief ? 2 : 8) * lanes, narrow);
 }
 
