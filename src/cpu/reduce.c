@@ -226,6 +226,10 @@ static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t beg
 
 /* ---- finishing ---- */
 
+static bool has_positions(const rd_job *job) {
+  return job->what->op == LUC_RD_argmax || job->what->op == LUC_RD_argmin;
+}
+
 /* Multiplies instead of dividing where the result, as it is stored, is the same. */
 static void finish(const rd_job *job, luc_dtype dtype, int64_t *state, int64_t n) {
   const luc_ew_kernel *kernels = job->kernels->elementwise;
@@ -257,7 +261,7 @@ static void store_block(const rd_job *job, const luc_cursor *c, int result, luc_
 
 static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, states *s) {
   const luc_reduction_job *what = job->what;
-  bool positions = what->op == LUC_RD_argmax || what->op == LUC_RD_argmin;
+  const bool positions = has_positions(job);
   bool var = what->op == LUC_RD_var;
   luc_compute type = job->compute == LUC_COMPUTE_I64 ? LUC_COMPUTE_I64 : LUC_COMPUTE_F64;
   if (var && job->reduced.numel == 0) /* the mean of nothing */
@@ -479,11 +483,14 @@ static void split(rd_job *job) {
 
 /* Groups of a few outputs, each of a few elements, are many: they are taken at their distance. */
 static void take_apart(rd_job *job) {
-  enum { OUTPUTS = 8, ELEMENTS = 32 };
+  enum { OUTPUTS = 8, ELEMENTS = 32, ALL = 60, LOCATED = 256 };
   luc_nest *kept = &job->kept;
-  if (kept->ndim > 1 && kept->sizes[0] <= OUTPUTS && kept->sizes[1] >= MANY &&
-      job->reduced.numel <= ELEMENTS)
-    luc__nest_swap(kept, 0, 1);
+  const int64_t few = kept->sizes[0], each = job->reduced.numel;
+  int d = 1;
+  while (d < kept->ndim && kept->sizes[d] < MANY) d++;
+  if (d < kept->ndim && few <= OUTPUTS && each <= ELEMENTS &&
+      few * each <= (has_positions(job) ? LOCATED : ALL))
+    luc__nest_swap(kept, 0, d);
   job->columns = kept->sizes[0];
 }
 
@@ -495,7 +502,7 @@ static int64_t group_of(const rd_job *job) {
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
   const int64_t n = kept->sizes[0], size = job->size;
   const luc_rd op = job->what->op;
-  const bool two = op == LUC_RD_argmax || op == LUC_RD_argmin || op == LUC_RD_var;
+  const bool two = has_positions(job) || op == LUC_RD_var;
   if (!job->native || kept->ndim != 2 || kept->strides[0][0] != size || reduced->ndim != 1)
     return 0;
   for (int i = 1; i <= 2; i++)
