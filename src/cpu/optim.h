@@ -9,7 +9,7 @@ enum { LUC_MAX_STATES = 3, LUC_MAX_SCALARS = 2 };
 
 /* One parameter, contiguous, its gradient and state of the same dtype and size. */
 typedef struct luc_update {
-  luc_dtype dtype; /* a real one */
+  luc_dtype dtype; /* LUC_FLOAT32, LUC_FLOAT64, LUC_FLOAT16 or LUC_BFLOAT16 */
   int64_t n;
   void *param;
   const void *grad;

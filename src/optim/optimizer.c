@@ -409,8 +409,8 @@ void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t ste
 
 /* ---- the step ---- */
 
-/* The tensors of one parameter as a kernel takes them: contiguous, of the parameter's dtype; complex
- * ones as twice as many real numbers. Where that is what they are, the tensors themselves. */
+/* The tensors of one parameter as a kernel takes them: contiguous, of one dtype; complex ones as
+ * twice as many real numbers. Where that is what they are, the tensors themselves. */
 typedef struct operands {
   luc_tensor *param, *grad, *state[LUC_MAX_STATES];
 } operands;
@@ -421,9 +421,20 @@ static void operands_release(luc_context *ctx, operands *t) {
   *t = (operands){0};
 }
 
+/* Halves, which the kernel converts, stay as they are if all of them are such: a parameter that
+ * became one after its state was made keeps that in floats. */
+static luc_dtype operands_dtype(const luc_optim_slot *slot, unsigned needs) {
+  const luc_dtype dtype = slot->param->dtype;
+  if (dtype == LUC_FLOAT64 || luc__dtype_is_complex(dtype)) return dtype;
+  bool halves = dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16;
+  for (int s = 0; s < LUC_MAX_STATES; s++)
+    if (needs >> s & 1) halves = halves && slot->state[s]->dtype == dtype;
+  return halves ? dtype : LUC_FLOAT32;
+}
+
 static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned needs,
                                operands *t) {
-  const luc_dtype dtype = slot->param->dtype;
+  const luc_dtype dtype = operands_dtype(slot, needs);
   LUC_TRY(luc__contiguous_as(ctx, slot->param, dtype, &t->param));
   LUC_TRY(luc__contiguous_as(ctx, luc_tensor_grad(slot->param), dtype, &t->grad));
   for (int s = 0; s < LUC_MAX_STATES; s++)
