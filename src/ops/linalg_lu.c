@@ -235,6 +235,7 @@ luc_status luc__grad_linalg_lu_factor(luc_context *ctx, luc_backward *b) {
 /* A X = B, or A^H X = B. */
 static luc_tensor *solve_left(luc_formula *f, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,
                               bool adjoint) {
+  if (f->status == LUC_OK) f->status = luc__f_same_batch(f, &lu, &b);
   if (!adjoint) {
     luc_tensor *y = permuted(f, b, pivots, true);
     return luc__f_solve_triangle(f, lu, luc__f_solve_triangle(f, lu, y, LUC_LOWER | LUC_UNIT),

@@ -442,6 +442,10 @@ describe("linalg", function()
     end
     parity.refused("batches of A [2, 1, 3, 3] and B [3, 4, 3, 2] do not broadcast",
       linalg.ldl_solve, ld, pivots, random(3, 4, 3, 2))
+    parity.refused("batches of A [2, 3, 3] and B [4, 3, 2] do not broadcast", function()
+      local lu, swaps = linalg.lu_factor(random(2, 3, 3))
+      return linalg.lu_solve(lu, swaps, random(4, 3, 2))
+    end)
   end)
 
   it("norms fill what has their dtype, and nothing else", function()
