@@ -290,15 +290,6 @@ static luc_status copy_repeated(luc_context *ctx, luc_tensor *dst, const luc_ten
   return status;
 }
 
-/* src without what repeats its elements. */
-static luc_tensor without_repeats(const luc_tensor *src) {
-  luc_tensor once = *src;
-  for (int d = 0; d < src->ndim; d++)
-    if (src->strides[d] == 0) once.sizes[d] = 1;
-  once.numel = luc__product(once.ndim, once.sizes);
-  return once;
-}
-
 /* Are integers of one dtype, or bools, those of another as they lie? */
 static bool same_bytes(luc_dtype from, luc_dtype to) {
   return to != LUC_BOOL && !luc__dtype_is_float(from) && !luc__dtype_is_float(to) &&
@@ -331,7 +322,7 @@ luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
     copy_same(ctx, &job);
     return LUC_OK;
   }
-  const luc_tensor once = without_repeats(src);
+  const luc_tensor once = luc__without_repeats(src);
   if (dst->numel >= STEPS_FROM && MANY_TIMES * once.numel <= dst->numel &&
       copy_repeated(ctx, dst, src, &once) == LUC_OK)
     return LUC_OK;

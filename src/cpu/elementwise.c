@@ -456,6 +456,12 @@ static bool run_simple(const luc_ew_kernel *kernel, luc_ew_fn fn, luc_dtype dtyp
   return true;
 }
 
+/* What the kernel's inputs are. */
+static luc_dtype kernel_dtype(const ew_job *job) {
+  static const luc_dtype dtypes[] = {LUC_FLOAT32, LUC_FLOAT64, LUC_INT64}; /* ORDER COMPUTE */
+  return job->alike != LUC_NUM_DTYPES ? job->alike : dtypes[job->compute];
+}
+
 /* Is operand i one element for all of a chunk? */
 static bool stands_still(const ew_job *job, int i) {
   for (int d = 0; d < (job->joined ? job->nest.ndim : 1); d++)
@@ -480,8 +486,7 @@ static void describe(ew_job *job, int i, const luc_tensor *t) {
 /* Decides which inputs are one element for a run: of those not all may be, unless a run without
  * gaps is filled with one result. */
 static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in) {
-  static const luc_dtype dtypes[] = {LUC_FLOAT32, LUC_FLOAT64, LUC_INT64}; /* ORDER COMPUTE */
-  luc_dtype type = job->alike != LUC_NUM_DTYPES ? job->alike : dtypes[job->compute];
+  const luc_dtype type = kernel_dtype(job);
   int n = job->kernel->inputs, moving = 0;
   job->once = 0;
   for (int i = 1; i <= n; i++) {
@@ -693,6 +698,21 @@ static bool run_turned(luc_context *ctx, ew_job *job, luc_tensor *out, const luc
                                (size_t)(count * block * 8), run_blocks, &t) == LUC_OK;
 }
 
+/* An operand of another type whose elements come again and again, converted once, or NULL. */
+static luc_tensor *converted(luc_context *ctx, const ew_job *job, const luc_tensor *out,
+                             const luc_tensor *t) {
+  const luc_dtype dtype = kernel_dtype(job);
+  luc_tensor *made;
+  if (t == NULL || t->dtype == dtype || out->numel < TURN_FROM) return NULL;
+  if (job->alike != LUC_NUM_DTYPES && !widening(job->copy, (luc_dtype)t->dtype, dtype)) return NULL;
+  const luc_tensor once = luc__without_repeats(t);
+  if (2 * once.numel > out->numel) return NULL;
+  if (luc__tensor_empty(ctx, dtype, once.ndim, once.sizes, &made) != LUC_OK) return NULL;
+  if (luc__copy(ctx, made, &once) == LUC_OK) return made;
+  luc_tensor_release(ctx, made);
+  return NULL;
+}
+
 void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
                           luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
   if (params == NULL) params = &no_params;
@@ -712,7 +732,14 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
   const int type = luc__elementwise_type(dtype);
   if (alike != NULL && type < LUC_EW_I16) job.apart = kernel->apart[type];
   LUC_ASSERT(job.fn != NULL);
-  if (!run_turned(ctx, &job, out, in)) run_nest(ctx, &job, out, in);
+  luc_ew_input own[LUC_EW_MAX_INPUTS];
+  luc_tensor *made[LUC_EW_MAX_INPUTS];
+  for (int i = 0; i < kernel->inputs; i++) {
+    made[i] = converted(ctx, &job, out, in[i].t);
+    own[i] = made[i] != NULL ? (luc_ew_input){.t = made[i]} : in[i];
+  }
+  if (!run_turned(ctx, &job, out, own)) run_nest(ctx, &job, out, own);
+  for (int i = 0; i < kernel->inputs; i++) luc_tensor_release(ctx, made[i]);
 }
 
 void luc__elementwise(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,

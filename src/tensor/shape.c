@@ -73,6 +73,14 @@ bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b) {
   return true;
 }
 
+luc_tensor luc__without_repeats(const luc_tensor *t) {
+  luc_tensor once = *t;
+  for (int d = 0; d < t->ndim; d++)
+    if (t->strides[d] == 0) once.sizes[d] = 1;
+  once.numel = luc__product(once.ndim, once.sizes);
+  return once;
+}
+
 /* The bytes a tensor can touch: [*low, *high). */
 static void extent(const luc_tensor *t, const char **low, const char **high) {
   int64_t size = (int64_t)luc__dtype_size(t->dtype), first = 0, last = 0;

@@ -150,6 +150,8 @@ void luc__meta_free(luc_context *ctx, luc_meta *meta);
 
 bool luc__is_contiguous(const luc_tensor *t);
 bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b);
+/* t without what repeats its elements: a view that broadcasts to it. */
+luc_tensor luc__without_repeats(const luc_tensor *t);
 /* Lays the memory of a fresh tensor out in the order of dimensions that n others have (any may be
  * NULL; they broadcast to it), as PyTorch does with results; the first of them that tells decides.
  */
