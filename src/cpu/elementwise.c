@@ -36,8 +36,9 @@ enum {
 
 typedef struct operand {
   bool direct, is_number;
-  bool run; /* its elements lie side by side in a run, or wherever chunks cross runs */
-  int like; /* an input before that is the same memory, or this one */
+  bool native; /* its elements are the kernel's as they lie */
+  bool run;    /* its elements lie side by side in a run, or wherever chunks cross runs */
+  int like;    /* an input before that is the same memory, or this one */
   luc_dtype dtype;
   luc_load_fn load;
   luc_resize_fn widen; /* of integers smaller than the kernel's, or NULL */
@@ -156,19 +157,22 @@ static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, ch
   const operand *o = &job->operands[i];
   const int64_t size = (int64_t)luc__dtype_size(o->dtype), stride = job->nest.strides[i][0];
   const bool whole = o->run || n <= job->nest.sizes[0] - at->at[0];
-  const bool as_it_is = job->alike != LUC_NUM_DTYPES && o->widen == NULL;
   const char *from = at->ptr[i];
-  if (whole && !as_it_is && o->widen == NULL) {
+  if (o->native) {
+    move_elements(job, i, at, n, size, chunk, false);
+    return;
+  }
+  if (whole && o->widen == NULL) {
     o->load(chunk, from, stride, n);
     return;
   }
-  if (as_it_is || !whole || stride != size) {
-    move_elements(job, i, at, n, size, as_it_is ? chunk : spare, false);
+  if (!whole || stride != size) {
+    move_elements(job, i, at, n, size, spare, false);
     from = spare;
   }
   if (o->widen != NULL)
     o->widen(chunk, from, n);
-  else if (!as_it_is)
+  else
     o->load(chunk, from, size, n);
 }
 
@@ -179,7 +183,7 @@ static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *ch
   const bool whole = job->operands[0].run || n <= job->nest.sizes[0] - at->at[0];
   const bool truth = gives_bytes(job);
   const luc_compute compute = truth ? luc__compute(dtype) : job->compute;
-  if (!truth && job->alike != LUC_NUM_DTYPES) {
+  if (job->operands[0].native) {
     move_elements(job, 0, at, n, size, chunk, true);
     return;
   }
@@ -298,7 +302,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   bool nothing_moves = all_direct && !job->joined && !job->fills;
   for (int i = 1; i <= job->kernel->inputs; i++) {
     all_direct &= job->operands[i].direct || is_once(job, i);
-    nothing_moves &= job->operands[i].direct;
+    nothing_moves &= job->operands[i].direct || job->laid >> (i - 1) & 1;
   }
   const char *held[1 + LUC_EW_MAX_INPUTS] = {NULL}; /* what was gathered, and how much of it */
   int64_t count[1 + LUC_EW_MAX_INPUTS] = {0};
@@ -475,12 +479,12 @@ static void describe(ew_job *job, int i, const luc_tensor *t) {
   o->load = job->copy->load[job->compute][o->dtype];
   const bool alike = job->alike != LUC_NUM_DTYPES;
   o->widen = alike && i > 0 ? widening(job->copy, o->dtype, job->alike) : NULL;
-  bool native =
+  o->native =
       alike ? o->widen == NULL : luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute;
-  if (i == 0 && gives_bytes(job)) native = is_byte(o->dtype);
+  if (i == 0 && gives_bytes(job)) o->native = is_byte(o->dtype);
   int64_t size = (int64_t)luc__dtype_size(o->dtype);
   o->run = job->joined ? luc__nest_is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
-  o->direct = native && (o->run || (i > 0 && is_once(job, i)));
+  o->direct = o->native && (o->run || (i > 0 && is_once(job, i)));
 }
 
 /* Decides which inputs are one element for a run: of those not all may be, unless a run without
@@ -516,8 +520,9 @@ static void find_together(ew_job *job) {
   job->together = 1, job->laid = 0;
   for (int i = 0; i < nest->count && most > 1; i++) {
     const int64_t step = nest->strides[i][1], next = run * nest->strides[i][0];
-    if (!job->operands[i].direct || (i == 0 && step != next)) return;
-    if (step == next) continue;
+    const operand *o = &job->operands[i];
+    if (i == 0 ? !o->direct || step != next : !o->direct && (!o->native || o->like != i)) return;
+    if (step == next && o->direct) continue;
     laid |= 1u << (i - 1);
     if (step == 0)
       most = luc__min64(most, nest->sizes[1] / 4 + 1);
