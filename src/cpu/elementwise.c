@@ -25,6 +25,7 @@ enum {
   MOVED_RUN = 128,
   SHORT_ROW = 160,
   APART = 12,
+  NEAR = 128,
   PARALLEL_FROM = 1 << 15,
   TURN_FROM = 4096,
   TURN_MIN = 8,
@@ -349,12 +350,17 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   if (job->how & LUC_EW_STREAM) luc__stream_fence();
 }
 
-/* The same of results with gaps and what they are made of, as they lie. */
+/* The same of results with gaps and what they are made of, as they lie; of short runs the first
+ * elements of many, then the second of all. */
 static void run_apart(void *arg, int64_t begin, int64_t end) {
   const ew_job *job = arg;
   const luc_nest *nest = &job->nest;
   int64_t steps[1 + LUC_EW_MAX_INPUTS] = {0};
-  for (int i = 0; i < nest->count; i++) steps[i] = nest->strides[i][0];
+  int64_t down[1 + LUC_EW_MAX_INPUTS] = {0};
+  for (int i = 0; i < nest->count; i++) {
+    steps[i] = nest->strides[i][0];
+    if (nest->ndim > 1) down[i] = nest->strides[i][1];
+  }
   luc_cursor c;
   luc__nest_seek(nest, begin, &c);
   for (int64_t n; begin < end; begin += n) {
@@ -362,8 +368,19 @@ static void run_apart(void *arg, int64_t begin, int64_t end) {
     n = luc__min64(nest->sizes[0] - c.at[0], end - begin);
     for (int i = 1; i < nest->count; i++)
       in[i - 1] = job->operands[i].is_number ? (const void *)&job->operands[i].number : c.ptr[i];
-    job->apart(c.ptr[0], in, steps, n, job->params);
-    if (begin + n < end) luc__nest_advance(nest, &c, n);
+    const int64_t rows =
+        n < SHORT_RUN ? luc__min64(even_blocks(nest, &c, 1, end - begin), NEAR) : 0;
+    if (rows == 0) {
+      job->apart(c.ptr[0], in, steps, n, job->params);
+      if (begin + n < end) luc__nest_advance(nest, &c, n);
+      continue;
+    }
+    for (int64_t k = 0; k < n; k++) {
+      job->apart(c.ptr[0] + k * steps[0], in, down, rows, job->params);
+      for (int i = 1; i < nest->count; i++) in[i - 1] = (const char *)in[i - 1] + steps[i];
+    }
+    n *= rows;
+    if (begin + n < end) pass(nest, &c, 1, rows);
   }
 }
 
@@ -575,7 +592,8 @@ static bool goes_apart(const ew_job *job) {
   const luc_nest *nest = &job->nest;
   for (int i = 1; i < nest->count; i++)
     if (job->operands[i].widen != NULL) return false;
-  return job->apart != NULL && nest->sizes[0] >= SHORT_RUN && llabs(nest->strides[0][0]) > APART;
+  const int64_t most = nest->ndim > 1 ? luc__max64(nest->sizes[0], nest->sizes[1]) : nest->sizes[0];
+  return job->apart != NULL && most >= SHORT_RUN && llabs(nest->strides[0][0]) > APART;
 }
 
 /* How the nest is run, and whether past the cache. */
