@@ -64,7 +64,7 @@ const luc_activation_kernels LUC_ISA_NAME(luc__activation) = {
 #include "cpu/activation.def"
 #undef LUC_ACT
         },
-    .prelu = {.fn = {prelu_loop_f32, prelu_loop_f64, HALVES(prelu)}, .inputs = 2},
+    .prelu = {.fn = {prelu_loop_f32, prelu_loop_f64, HALVES(prelu)}, .inputs = 2, .rows = true},
     .prelu_input = {.fn = {prelu_input_loop_f32, prelu_input_loop_f64, HALVES(prelu_input)},
                     .inputs = 3},
     .prelu_weight = {.fn = {prelu_weight_loop_f32, prelu_weight_loop_f64}, .inputs = 2},

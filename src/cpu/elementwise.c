@@ -14,9 +14,10 @@
 #include "cpu/nest.h"
 #include "cpu/scratch.h"
 
-/* Runs shorter than SHORT_RUN or within a LINE, or shorter than MOVED_RUN where one is gathered,
- * are joined into chunks that cross them; else a run ends where one of an operand does. Inputs of
- * rows up to SHORT_ROW bytes are laid out for calls of many. Results more than APART bytes apart
+/* Runs shorter than SHORT_RUN or within a LINE (of a kernel that goes from row to row, only shorter
+ * than that), or shorter than MOVED_RUN where one is gathered, are joined into chunks that cross
+ * them; else a run ends where one of an operand does. Inputs of rows up to SHORT_ROW bytes are laid
+ * out for calls of many. Results more than APART bytes apart
  * are computed one by one. */
 enum {
   CHUNK = 1024,
@@ -284,6 +285,12 @@ static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunk
     else if (nest->strides[i][1] != 0)
       moving |= own;
   }
+  if (job->kernel->rows && laid == 0) {
+    luc_ew_rows all = {{in[0], in[1], in[2]}, rows, {nest->strides[0][1]}};
+    memcpy(all.steps + 1, steps, sizeof steps);
+    job->fn(out, all.in, run, job->params, how | LUC_EW_ROWS);
+    return;
+  }
   if (laid != moving) lay_out(job, c, laid & ~moving, 0, most, scratch);
   for (int64_t r = 0; r < rows; r += most) {
     const int64_t n = luc__min64(most, rows - r);
@@ -527,6 +534,13 @@ static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in
     job->once &= ~(1u << (moving - 1));
 }
 
+/* Up to how many bytes of a run are these inputs laid out? Where the kernel goes from row to row by
+ * itself, one of less than its pair of lines, two of less than one. */
+static int64_t longest_laid(const ew_job *job, unsigned laid) {
+  const bool many = laid & (laid - 1);
+  return !job->kernel->rows ? SHORT_ROW : many ? LINE - 1 : 2 * LINE - 1;
+}
+
 /* How many runs are one for the kernel: where results lie on behind each other, inputs that do not
  * are laid out in chunks, those that repeat once, others of short runs each time. */
 static void find_together(ew_job *job) {
@@ -543,7 +557,7 @@ static void find_together(ew_job *job) {
     laid |= 1u << (i - 1);
     if (step == 0)
       most = luc__min64(most, nest->sizes[1] / 4 + 1);
-    else if (run * job->size > SHORT_ROW || most * run < BLOCK_MIN)
+    else if (run * job->size > longest_laid(job, laid) || most * run < BLOCK_MIN)
       return;
   }
   if (laid != 0 && most > 1) job->together = most, job->laid = laid;
@@ -603,7 +617,8 @@ static void arrange(ew_job *job, const luc_tensor *out, const luc_ew_input *in) 
   if (!goes_apart(job)) job->apart = NULL;
   find_together(job);
   const int64_t run = job->nest.sizes[0];
-  bool is_short = run < SHORT_RUN || run * job->size <= LINE;
+  const bool rows = job->kernel->rows;
+  bool is_short = rows ? run * job->size < LINE : run < SHORT_RUN || run * job->size <= LINE;
   for (int i = 0; i <= job->kernel->inputs; i++)
     is_short |= !job->operands[i].direct && run < MOVED_RUN;
   is_short &= job->together == 1 || job->together * run < LINE;

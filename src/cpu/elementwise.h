@@ -20,7 +20,8 @@ enum {
   LUC_EW_MAX_INPUTS = 3,
   LUC_EW_MAX_PARAMS = 4,
   LUC_EW_STREAM = 1 << LUC_EW_MAX_INPUTS,
-  LUC_EW_NUMBERS = LUC_EW_STREAM << 1
+  LUC_EW_NUMBERS = LUC_EW_STREAM << 1,
+  LUC_EW_ROWS = LUC_EW_STREAM << 2
 };
 
 /* Numbers a kernel is told, in both readings: floating kernels use f, integer kernels i. */
@@ -32,9 +33,15 @@ typedef struct luc_ew_params {
 /* out[k] = f(in[0][k], …) for n elements; out may be one of the inputs. Bit i of `once`: in[i] is
  * one element for all n, which may not be so of every input. LUC_EW_STREAM: what is written had
  * better go past the cache; the driver says when it is to be seen. LUC_EW_NUMBERS: truth values
- * are written as numbers of the kernel's own type. */
+ * are written as numbers of the kernel's own type. LUC_EW_ROWS: `in` is that of luc_ew_rows. */
 typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc_ew_params *params,
                           unsigned once);
+
+/* So many rows of n elements; steps has the bytes from one to the next of out, then of inputs. */
+typedef struct luc_ew_rows {
+  const void *in[LUC_EW_MAX_INPUTS];
+  int64_t count, steps[1 + LUC_EW_MAX_INPUTS];
+} luc_ew_rows;
 
 /* The same of elements with gaps: steps has the bytes from one to the next of out, then of each
  * input, 0 of one element for all. */
@@ -65,6 +72,7 @@ typedef struct luc_ew_kernel {
   uint8_t inputs;
   uint8_t truth;                     /* LUC_EW_BYTES, LUC_EW_EITHER, or 0: results are numbers */
   bool slow;                         /* an element takes as long as some 30 of others */
+  bool rows;                         /* it can be told LUC_EW_ROWS */
   luc_ew_apart_fn apart[LUC_EW_I16]; /* for the first types; NULL where none is made */
 } luc_ew_kernel;
 

@@ -13,7 +13,7 @@
 typedef luc_ew_params PARAMS;
 
 #define LUC_EW_CASE(name, which)                                                                   \
-  case which: FN(name##_each)(out, in, n, &p, which | stream); break;
+  case which: FN(name##_each)((void *)o, x, n, &p, which | stream); break;
 /* Never are all inputs one element. */
 #define LUC_EW_CASES1(name) LUC_EW_CASE(name, 0)
 #define LUC_EW_CASES2(name) LUC_EW_CASE(name, 0) LUC_EW_CASE(name, 1) LUC_EW_CASE(name, 2)
@@ -25,8 +25,18 @@ typedef luc_ew_params PARAMS;
   static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
                               unsigned once) {                                                     \
     const PARAMS p = *params;                                                                      \
-    const unsigned stream = CAN_STREAM(out) ? once & LUC_EW_STREAM : 0;                            \
-    switch (ONCE) { LUC_EW_CASES##inputs(name) }                                                   \
+    const luc_ew_rows *more = inputs > 1 && once & LUC_EW_ROWS ? (const luc_ew_rows *)in : NULL;   \
+    int64_t rows = more ? more->count : 1;                                                         \
+    const uintptr_t places = (uintptr_t)out | (uintptr_t)(more ? more->steps[0] : 0);              \
+    const unsigned stream = CAN_STREAM(places) ? once & LUC_EW_STREAM : 0;                         \
+    const void *x[] = {in[0], inputs > 1 ? in[1] : NULL, inputs > 2 ? in[2] : NULL};               \
+    char *o = out;                                                                                 \
+    for (;; rows--) {                                                                              \
+      switch (ONCE) { LUC_EW_CASES##inputs(name) }                                                 \
+      if (inputs == 1 || rows <= 1) return;                                                        \
+      o += more->steps[0];                                                                         \
+      for (int i = 0; i < inputs; i++) x[i] = (const char *)x[i] + more->steps[1 + i];             \
+    }                                                                                              \
   }
 
 /* In place, out is an input: iterations are independent all the same, which is what ivdep says. */
@@ -48,7 +58,7 @@ typedef luc_ew_params PARAMS;
 #define CAN_STREAM(out)  ((uintptr_t)(out) % LUC_VECTOR_BYTES == 0)
 #define STREAM_32(to, x) _mm256_stream_ps((float *)(to), (__m256)(x))
 #else
-#define CAN_STREAM(out)  false
+#define CAN_STREAM(out)  ((void)(out), false)
 #define STREAM_32(to, x) (void)(to), (void)(x)
 #endif
 #define LUC_EW_EACH(name, R, inputs, call)                                                         \
