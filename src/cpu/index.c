@@ -216,10 +216,11 @@ typedef struct walk {
   int64_t grain;                          /* lines of a piece */
   luc_move_fn move;
   luc_runs_fn runs;
-  luc_ew_fn on_run;    /* what is done to rows that are even, or NULL */
-  table_fn one;        /* to elements */
-  int64_t blocks;      /* parts that a row is written in, each in one piece */
-  luc_index_dims flat; /* see plan_flat */
+  luc_ew_fn on_run;         /* what is done to rows that are even, or NULL */
+  luc_add_rows_fn add_rows; /* to many of them, or NULL */
+  table_fn one;             /* to elements */
+  int64_t blocks;           /* parts that a row is written in, each in one piece */
+  luc_index_dims flat;      /* see plan_flat */
   bool as_is;
   int64_t group, groups, step, *places;
   atomic_bool *bad; /* one for all copies of a walk */
@@ -419,6 +420,12 @@ static bool move_strip(const walk *w, int64_t x, int64_t y, int64_t i, const luc
     return w->one(job->dense + (y + i * job->dense_step) * w->width, job->dense_step,
                   job->indexed + x * w->width, strip);
   const bool even = w->row_indexed == 1 && w->row_dense == 1 && w->many == 1;
+  if (w->add_rows && even && !w->rows.ndim) {
+    w->add_rows(job->indexed + (x + c) * w->width, offsets, n,
+                job->dense + (y + i * job->dense_step + c) * w->width, job->dense_step, c_end - c,
+                job->alpha == 0 ? 1 : job->alpha);
+    return true;
+  }
   if (job->op == LUC_INDEX_GET && even && !w->rows.ndim) {
     read_rows(w, job->dense + (y + i * job->dense_step + c) * w->width,
               job->indexed + (x + c) * w->width, n, offsets, c_end - c);
@@ -488,6 +495,7 @@ static bool run_short(luc_context *ctx, walk *w) {
   const luc_positions *p = &job->positions;
   int64_t offsets[LONG_ROW], inner = w->line / job->n;
   if (w->line >= LONG_ROW || w->outer_count < MANY || w->row >= FEW) return false;
+  if (job->alpha != 0) return false;                          /* rows alone are multiplied */
   if (w->outer.indexed[w->outer.ndim - 1] == 0) return false; /* would be one with the positions */
   const luc_index_dims d = all_dims(job);
   if (!in_order(&d)) return false;
@@ -649,18 +657,37 @@ static void widen(luc_index_job *job, int64_t *width) {
   *width *= n;
 }
 
-/* Lines may be walked in any order: those that are written, as they lie in memory. */
-static void arrange(luc_index_job *job) {
-  luc_index_dims all = job->outer;
-  append(&all, &job->inner);
-  job->outer.ndim = job->inner.ndim = 0;
-  for (int left = all.ndim; left > 0; left--) {
+/* Dims in the order of their strides, the largest first. */
+static luc_index_dims sorted(const luc_index_dims *dims, bool by_dense) {
+  luc_index_dims left = *dims, r = {0};
+  int64_t *by = by_dense ? left.dense : left.indexed;
+  while (r.ndim < left.ndim) {
     int far = 0;
-    for (int d = 1; d < all.ndim; d++)
-      if (all.indexed[d] > all.indexed[far]) far = d;
-    const luc_index_dims one = {1, {all.sizes[far]}, {all.indexed[far]}, {all.dense[far]}};
-    append(one.indexed[0] < job->stride ? &job->inner : &job->outer, &one);
-    all.indexed[far] = -1;
+    for (int d = 1; d < left.ndim; d++)
+      if (by[d] > by[far]) far = d;
+    const luc_index_dims one = {1, {left.sizes[far]}, {dims->indexed[far]}, {dims->dense[far]}};
+    append(&r, &one);
+    by[far] = -1;
+  }
+  return r;
+}
+
+/* Lines and rows may be walked in any order: as they lie in the memory that is written. There one
+ * position has long rows alone (for sums, without gaps). */
+static void arrange(luc_index_job *job) {
+  luc_index_dims all = job->op == LUC_INDEX_GET ? (luc_index_dims){0} : job->outer;
+  append(&all, &job->inner);
+  all = sorted(&all, job->op == LUC_INDEX_GET);
+  job->inner = all;
+  if (job->op == LUC_INDEX_GET) return;
+  all = merged(&all);
+  const int last = all.ndim - 1;
+  bool whole = job->n == 1 && last >= 0 && all.sizes[last] >= LONG_ROW;
+  if (job->op != LUC_INDEX_PUT) whole = whole && all.indexed[last] == 1 && all.dense[last] == 1;
+  job->outer.ndim = job->inner.ndim = 0;
+  for (int d = 0; d < all.ndim; d++) {
+    const luc_index_dims one = {1, {all.sizes[d]}, {all.indexed[d]}, {all.dense[d]}};
+    append(whole || one.indexed[0] < job->stride ? &job->inner : &job->outer, &one);
   }
 }
 
@@ -681,7 +708,7 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
     job.inner = job.outer;
     job.outer.ndim = 0;
   }
-  if (!job.own && job.op != LUC_INDEX_GET) arrange(&job);
+  if (!job.own) arrange(&job);
   job.outer = merged(&job.outer);
   job.inner = merged(&job.inner);
   int64_t places[STRIP];
@@ -692,6 +719,8 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
   w.move = luc__kernels(ctx)->copy->move[luc__log2(w.width)];
   w.runs = luc__kernels(ctx)->copy->runs[luc__log2(w.width)];
   w.on_run = kernel_of(ctx, job.op, job.dtype);
+  if (job.op == LUC_INDEX_ADD && (job.dtype == LUC_FLOAT32 || job.dtype == LUC_FLOAT64))
+    w.add_rows = w.kernels->add_rows[job.dtype == LUC_FLOAT64];
   widen(&job, &w.width);
   w.one = table_of(w.kernels, job.op, job.dtype, w.width);
   w.outer = job.outer;

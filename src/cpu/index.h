@@ -62,6 +62,7 @@ typedef struct luc_index_job {
   char *indexed, *dense;
   const char *before; /* NULL, or `bytes` that indexed, as yet unwritten, is to hold first; */
   size_t bytes;       /* then positions lead to all of its lines */
+  double alpha;       /* 0, or what LUC_INDEX_ADD multiplies rows of floats without gaps by */
   luc_positions positions;
   int64_t n, stride, dense_step; /* stride: of the indexed dimension */
   luc_index_dims outer, inner;

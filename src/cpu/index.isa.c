@@ -166,6 +166,7 @@ const luc_index_kernels LUC_ISA_NAME(luc__index) = {
     .choose = {choose_8, choose_16, choose_32, choose_64},
     .choose_places = choose_places,
     .fill = {fill_8, fill_16, fill_32, fill_64, fill_128},
+    .add_rows = LUC_ISA_NAME(luc__add_rows),
 #if defined(__F16C__)
     .add_f16 = add_f16,
 #endif

@@ -4,6 +4,12 @@
 
 #include "cpu/index.h"
 
+/* Row offsets[i] of to gets alpha times `count` elements of row i of from, a step apart: of floats
+ * and doubles. */
+typedef void (*luc_add_rows_fn)(void *to, const int64_t *offsets, int64_t n, const void *from,
+                                int64_t step, int64_t count, double alpha);
+extern const luc_add_rows_fn luc__add_rows_base[2], luc__add_rows_avx2[2], luc__add_rows_avx512[2];
+
 typedef struct luc_index_kernels {
   /* Are all of [first, first + size)? */
   bool (*in_range)(const int64_t *at, int64_t n, int64_t first, int64_t size);
@@ -18,6 +24,7 @@ typedef struct luc_index_kernels {
   int64_t (*choose_places)(int64_t *out, int64_t first, int64_t step, const bool *mask, int64_t n,
                            int64_t room);
   void (*fill[5])(char *data, const bool *mask, int64_t n, const void *value); /* as moves are */
+  const luc_add_rows_fn *add_rows;                                             /* [2] */
   luc_index_table_fn add_f16, add_bf16; /* sums in the machine's own way, or NULL */
   /* out [dim] = the sum of table's rows at n places, each times its scale (NULL: 1); of halves out
    * and scales are floats */

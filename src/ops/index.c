@@ -19,10 +19,12 @@ static luc_status row_positions(luc_context *ctx, const luc_tensor *t, int dim, 
 }
 
 /* Moves rows between t, at these positions along dim, and dense, which has one for each position.
- * Without dense every element is *value. */
+ * Without dense every element is *value. alpha: as a job has it. */
 static luc_status move_rows(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
-                            const luc_positions *p, luc_tensor *dense, void *value, bool fresh) {
+                            const luc_positions *p, luc_tensor *dense, void *value, double alpha,
+                            bool fresh) {
   luc_index_job job = {.op = op,
+                       .alpha = alpha,
                        .dtype = t->dtype,
                        .indexed = t->data,
                        .dense = dense ? dense->data : value,
@@ -57,7 +59,7 @@ luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *o
   if (t->ndim && 2 * p.n >= t->sizes[dim] && luc__is_better_dense(LUC_INDEX_GET, t, dim))
     LUC_GO(luc__as_dense(ctx, t, t->dtype, &t));
   LUC_GO(luc__tensor_empty(ctx, t->dtype, t->ndim, sizes, &r));
-  LUC_GO(move_rows(ctx, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
+  LUC_GO(move_rows(ctx, LUC_INDEX_GET, t, dim, &p, r, NULL, 0, true));
 done:
   luc_tensor_release(ctx, values);
   return luc__give(ctx, status, out, r);
@@ -83,10 +85,29 @@ static luc_status check_source(luc_context *ctx, const luc_tensor *self, int dim
   return luc__need_self_dtype(ctx, self, source, "source");
 }
 
-/* index_add and index_copy: self, dim, index, source. */
-static luc_status write_rows(luc_context *ctx, luc_index_op op, luc_value *args, luc_tensor *source,
-                             luc_value *out) {
-  luc_tensor *self = args[0].as.tensor, *values = NULL, *apart = NULL, *target;
+static bool is_real(const luc_tensor *t) {
+  return t->dtype == LUC_FLOAT32 || t->dtype == LUC_FLOAT64;
+}
+
+/* Are source's rows behind dim without gaps, and target's, each of them one row, and do they come
+ * to more than a few elements in each line? */
+static bool has_rows(const luc_tensor *target, int dim, const luc_tensor *source) {
+  enum { FEW = 32 };
+  int64_t row = 1;
+  for (int d = target->ndim - 1; d > dim; d--) {
+    if (source->sizes[d] > 1 && source->strides[d] != row) return false;
+    row *= source->sizes[d];
+  }
+  if (row == 1 || row * source->sizes[dim] < FEW) return false;
+  return luc__is_contiguous(target) && target->strides[dim] == row;
+}
+
+/* index_add and index_copy: self, dim, index, source; alpha NULL: 1. Rows of floats are multiplied
+ * as they are added. */
+static luc_status write_rows(luc_context *ctx, luc_index_op op, luc_value *args,
+                             const luc_value *alpha, luc_value *out) {
+  luc_tensor *self = args[0].as.tensor, *source = args[3].as.tensor, *values = NULL, *apart = NULL;
+  luc_tensor *target;
   const luc_tensor *written = out->kind == LUC_TENSOR ? self : NULL;
   luc_positions p;
   int dim;
@@ -97,28 +118,30 @@ static luc_status write_rows(luc_context *ctx, luc_index_op op, luc_value *args,
   if (luc__is_better_dense(op, source, dim))
     LUC_GO(luc__as_dense(ctx, source, source->dtype, &source));
   LUC_GO(luc__begin_write(ctx, self, out, &target));
+  double factor = alpha ? luc_as_double(alpha) : 0;
+  if (alpha && (factor == 0 || !is_real(self) || !has_rows(target, dim, source))) {
+    LUC_GO(luc__op1(ctx, LUC_OP_mul, &source, LUC_ARGS(luc_v_tensor(source), *alpha)));
+    LUC_GO(luc__held(ctx, LUC_OK, &source));
+    factor = 0;
+  }
   LUC_GO(luc__apart(ctx, source, target, &apart));
-  LUC_GO(move_rows(ctx, op, target, dim, &p, apart, NULL, target != self));
+  LUC_GO(move_rows(ctx, op, target, dim, &p, apart, NULL, factor, target != self));
 done:
   LUC_RELEASE(ctx, values, apart);
   return status;
 }
 
 luc_status luc__run_index_copy(luc_context *ctx, luc_value *args, luc_value *out) {
-  return write_rows(ctx, LUC_INDEX_PUT, args, args[3].as.tensor, out);
+  return write_rows(ctx, LUC_INDEX_PUT, args, NULL, out);
 }
 
 luc_status luc__run_index_add(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *source = args[3].as.tensor, *scaled;
+  const luc_tensor *source = args[3].as.tensor;
   luc_value alpha = args[4];
   bool whole = !luc__dtype_is_float(source->dtype) && !luc__dtype_is_complex(source->dtype);
   if (source->dtype == LUC_BOOL) alpha = luc_v_bool(luc_as_double(&alpha) != 0);
   if (whole && alpha.kind == LUC_FLOAT) alpha = luc_v_int((int64_t)alpha.as.f); /* as PyTorch */
-  if (luc_as_double(&alpha) == 1) return write_rows(ctx, LUC_INDEX_ADD, args, source, out);
-  LUC_TRY(luc__op1(ctx, LUC_OP_mul, &scaled, LUC_ARGS(args[3], alpha)));
-  luc_status status = write_rows(ctx, LUC_INDEX_ADD, args, scaled, out);
-  luc_tensor_release(ctx, scaled);
-  return status;
+  return write_rows(ctx, LUC_INDEX_ADD, args, luc_as_double(&alpha) == 1 ? NULL : &alpha, out);
 }
 
 luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -132,7 +155,7 @@ luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out
   LUC_GO(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
   LUC_GO(row_positions(ctx, self, dim, args[2].as.tensor, true, written, &p, &values));
   LUC_GO(luc__begin_in_order(ctx, self, out, &target));
-  LUC_GO(move_rows(ctx, LUC_INDEX_PUT, target, dim, &p, NULL, &value, target != self));
+  LUC_GO(move_rows(ctx, LUC_INDEX_PUT, target, dim, &p, NULL, &value, 0, target != self));
 done:
   luc_tensor_release(ctx, values);
   return status;

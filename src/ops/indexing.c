@@ -97,8 +97,11 @@ luc_status luc__begin_in_order(luc_context *ctx, luc_tensor *self, luc_value *ou
 bool luc__is_better_dense(luc_index_op op, const luc_tensor *t, int dim) {
   enum { SHORT_ROW = 32, MANY = 256 };
   int last = t->ndim - 1;
+  if (t->numel < MANY || t->ndim == 0) return false;
+  if (op != LUC_INDEX_GET && luc__product(t->ndim - dim, t->sizes + dim) < SHORT_ROW)
+    return !luc__is_contiguous(t); /* then all of them are read in order */
   while (last > dim && t->sizes[last] == 1) last--;
-  if (last <= dim || t->strides[last] == 1 || t->numel < MANY) return false;
+  if (last <= dim || t->strides[last] == 1) return false;
   return op != LUC_INDEX_PUT || t->sizes[last] < SHORT_ROW;
 }
 
