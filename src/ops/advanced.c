@@ -102,13 +102,30 @@ static luc_status broadcast_indices(luc_context *ctx, const luc_tensor *self, pl
   return LUC_OK;
 }
 
-/* The table of element offsets, summed over all indices. A single index needs none: its values are
- * used with the dimension's stride. */
+/* What the strides of dimensions with an index have in common: tables count in it, so that rows are
+ * seen to lie between positions. */
+static int64_t common_stride(const luc_tensor *self, const plan *p, bool mask) {
+  int64_t common = 0;
+  for (int d = p->first; d <= p->last; d++) {
+    if (self->sizes[d] == 1 || !(mask || p->at[d])) continue;
+    for (int64_t s = self->strides[d], rest; s != 0; s = rest) {
+      rest = common % s;
+      common = s;
+    }
+  }
+  return common ? common : 1;
+}
+
+/* The table of offsets, summed over all indices. A single index needs none: its values are used
+ * with the dimension's stride. */
 static luc_status make_table(luc_context *ctx, const luc_tensor *self, const luc_tensor *written,
                              plan *p) {
   const int64_t n = luc__product(p->b_ndim, p->b_sizes);
   bool single = p->count == 1, first = true;
-  if (!single) LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &p->table));
+  if (!single) {
+    p->stride = common_stride(self, p, false);
+    LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &p->table));
+  }
   for (int d = 0; d < self->ndim; d++) {
     if (!p->at[d]) continue;
     luc_tensor *wide, *values = NULL;
@@ -122,7 +139,7 @@ static luc_status make_table(luc_context *ctx, const luc_tensor *self, const luc
       p->stride = self->strides[d];
       return LUC_OK;
     }
-    if (!luc__positions_offsets(ctx, &p->positions, self->strides[d], !first,
+    if (!luc__positions_offsets(ctx, &p->positions, self->strides[d] / p->stride, !first,
                                 (int64_t *)p->table->data))
       status = luc__positions_check(ctx, &p->positions);
     luc_tensor_release(ctx, values);
@@ -130,6 +147,18 @@ static luc_status make_table(luc_context *ctx, const luc_tensor *self, const luc
     first = false;
   }
   p->positions = luc__table_positions(p->table);
+  return LUC_OK;
+}
+
+/* The same of a single mask. */
+static luc_status make_mask_table(luc_context *ctx, const luc_tensor *self, plan *p) {
+  luc_tensor steps = *self;
+  p->stride = common_stride(self, p, true);
+  for (int d = p->first; d <= p->last; d++) steps.strides[d] /= p->stride;
+  LUC_TRY(luc__mask_table(ctx, &steps, p->first, p->at[p->first], &p->table));
+  p->positions = luc__table_positions(p->table);
+  p->b_ndim = 1;
+  p->b_sizes[0] = p->table->numel;
   return LUC_OK;
 }
 
@@ -165,12 +194,8 @@ static luc_status make_plan(luc_context *ctx, const luc_tensor *self, const luc_
   bool single = given == 1 && mask;
   LUC_CHECK(ctx, given > 0, LUC_ERR_VALUE, "expects at least one index tensor");
   LUC_TRY(assign(ctx, self, indices, single, p));
-  p->stride = 1;
   if (single) {
-    LUC_TRY(luc__mask_table(ctx, self, p->first, p->at[p->first], &p->table));
-    p->positions = luc__table_positions(p->table);
-    p->b_ndim = 1;
-    p->b_sizes[0] = p->table->numel;
+    LUC_TRY(make_mask_table(ctx, self, p));
   } else {
     LUC_TRY(broadcast_indices(ctx, self, p));
     LUC_TRY(make_table(ctx, self, written, p));
