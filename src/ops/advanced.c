@@ -237,6 +237,25 @@ static luc_status move(luc_context *ctx, const plan *p, luc_index_op op, luc_ten
   return luc__index_move(ctx, &job, fresh);
 }
 
+/* A result of p's sizes, in which dimensions behind those of the positions lie as in self. */
+static luc_status in_order(luc_context *ctx, const luc_tensor *self, const plan *p,
+                           luc_tensor **out) {
+  LUC_TRY(luc__tensor_empty(ctx, self->dtype, p->ndim, p->sizes, out));
+  if (p->outer.ndim) return LUC_OK;
+  luc_tensor like = **out;
+  for (int d = 0; d < p->b_ndim; d++) like.strides[d] = INT64_MAX;
+  memcpy(like.strides + p->b_ndim, p->inner.indexed, (size_t)p->inner.ndim * sizeof *like.strides);
+  luc__take_order(*out, 1, (const luc_tensor *const[]){&like});
+  return LUC_OK;
+}
+
+/* Do rows of the first dimension, of which n are asked for, have gaps in any order? */
+static bool is_better_dense(const luc_tensor *self, int64_t n) {
+  for (int d = 1; d < self->ndim; d++)
+    if (self->strides[d] == 1 && self->sizes[d] > 1) return false;
+  return self->ndim > 0 && 2 * n >= self->sizes[0] && luc__is_better_dense(LUC_INDEX_GET, self, 0);
+}
+
 luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *r = NULL;
   luc_tensor *only = args[1].n == 1 ? args[1].as.tensors[0] : NULL;
@@ -245,11 +264,10 @@ luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
   plan p = {.count = 0};
   int64_t step = 0;
   luc_status status = LUC_OK;
-  if (only && self->ndim > 0 && 2 * only->numel >= self->sizes[0] &&
-      luc__is_better_dense(LUC_INDEX_GET, self, 0))
+  if (only && is_better_dense(self, only->numel))
     LUC_GO(luc__as_dense(ctx, self, self->dtype, &self));
   LUC_GO(make_plan(ctx, self, NULL, &args[1], &p));
-  LUC_GO(luc__tensor_empty(ctx, self->dtype, p.ndim, p.sizes, &r));
+  LUC_GO(in_order(ctx, self, &p, &r));
   one_step(&p, r, &step);
   LUC_GO(move(ctx, &p, LUC_INDEX_GET, self, r, step, true));
 done:
@@ -328,9 +346,10 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
     LUC_TRY(luc__contiguous_as(ctx, values, self->dtype, &values));
   bool in_place = out->kind == LUC_TENSOR;
   target = self;
-  if (!in_place) /* as the values lie: those of turned rows meet memory in self's order */
-    LUC_GO((luc__is_contiguous(values) ? luc__begin_write : luc__begin_in_order)(ctx, self, out,
-                                                                                 &target));
+  if (!in_place) { /* as many values lie: those of turned rows meet memory in self's order */
+    const bool dense = luc__is_contiguous(values) && 2 * values->numel >= self->numel;
+    LUC_GO((dense ? luc__begin_write : luc__begin_in_order)(ctx, self, out, &target));
+  }
   LUC_GO(make_plan(ctx, target, in_place ? self : NULL, &args[1], &p));
   LUC_GO(spread_values(ctx, &p, op, target, values, &wide, &step));
   LUC_GO(move(ctx, &p, op, target, wide, step, !in_place));
