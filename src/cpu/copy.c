@@ -16,9 +16,10 @@ enum {
   GRAIN = 1 << 16,
   TURN_MIN = 8,
   STREAM_FROM = 1 << 22,
-  SHORT_RUN = 64,   /* these are brought together before they are converted, */
-  STEPS_FROM = 256, /* where there are so many elements */
-  MANY_TIMES = 4    /* each element comes, for it to be converted once */
+  SHORT_BYTES = 256, /* runs of fewer are brought together before they are converted (elements */
+  HALF_FROM = 4,     /* that become halves, in two steps, count as so many at most), */
+  STEPS_FROM = 256,  /* where there are so many elements */
+  MANY_TIMES = 4     /* each element comes, for it to be converted once */
 };
 
 typedef struct copy_job {
@@ -270,7 +271,8 @@ static bool wants_steps(const copy_job *job) {
   if (nest->ndim == 1 || nest->numel < STEPS_FROM) return false;
   const int64_t from_size = (int64_t)luc__dtype_size(job->from);
   const bool far = llabs(nest->strides[1][0]) > 8 * from_size;
-  return nest->sizes[0] < SHORT_RUN || far;
+  const int64_t least = job->size == 2 ? luc__min64(from_size, HALF_FROM) : from_size;
+  return nest->sizes[0] * least < SHORT_BYTES || far;
 }
 
 /* Elements that come again and again are converted once. */
