@@ -74,6 +74,13 @@ static luc_status difference(luc_context *ctx, int d, luc_tensor **t) {
   return LUC_OK;
 }
 
+/* Do no two elements lie beside each other? */
+static bool has_gaps(const luc_tensor *t) {
+  bool gaps = true;
+  for (int d = 0; d < t->ndim; d++) gaps = gaps && (t->sizes[d] == 1 || t->strides[d] > 1);
+  return gaps;
+}
+
 /* n-th differences along a dimension, of what `prepend` and `append` lengthen. */
 luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -92,6 +99,8 @@ luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
   }
   if (parts > 1 && args[1].as.i > 0)
     LUC_TRY(luc__op1(ctx, LUC_OP_cat, &now, LUC_ARGS(luc_v_tensors(list, parts), luc_v_int(d))));
+  else if (args[1].as.i > 0 && has_gaps(t)) /* elements are read twice */
+    LUC_TRY(luc__unary(ctx, LUC_OP_contiguous, t, &now));
   else
     now = luc__retain(t);
   luc_status status = LUC_OK;
