@@ -346,8 +346,9 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
     LUC_TRY(luc__contiguous_as(ctx, values, self->dtype, &values));
   bool in_place = out->kind == LUC_TENSOR;
   target = self;
-  if (!in_place) { /* as many values lie: those of turned rows meet memory in self's order */
-    const bool dense = luc__is_contiguous(values) && 2 * values->numel >= self->numel;
+  if (!in_place) { /* as rows of many values lie; else they meet memory in self's order */
+    const bool rows = values->ndim > 0 && values->strides[values->ndim - 1] == 1;
+    const bool dense = rows && 2 * values->numel >= self->numel;
     LUC_GO((dense ? luc__begin_write : luc__begin_in_order)(ctx, self, out, &target));
   }
   LUC_GO(make_plan(ctx, target, in_place ? self : NULL, &args[1], &p));
