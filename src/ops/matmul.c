@@ -462,6 +462,10 @@ luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *x, *y;
   const int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
   const int64_t rows = k > 0 ? a->numel / k : n > 0 ? b->numel / n : 0;
+  if (a->numel == 0 || b->numel == 0) {
+    product p = {.ndim = 2, .sizes = {k, n}};
+    return multiply_nothing(ctx, &p, (luc_dtype)a->dtype, out);
+  }
   LUC_TRY(luc__as_dense(ctx, a, a->dtype, &x));
   LUC_TRY(luc__as_dense(ctx, b, b->dtype, &y));
   luc_tensor left = as_matrix(x, rows, k), right = as_matrix(y, rows, n);
