@@ -390,11 +390,12 @@ static way way_of_short_vectors(const luc_gemm *g, int64_t lanes) {
   return WAY_ROWS_TURNED;
 }
 
-/* So many vectors hold n columns; a few that are left over are dots, which take less. */
-static double vectors_of(int64_t n, int64_t lanes) {
+/* So many vectors hold n columns; a few that are left over are dots or half a vector. */
+static double vectors_of(int64_t n, int64_t lanes, double half) {
   const int64_t rest = n % lanes;
   return (double)(n / lanes) + (rest == 0           ? 0
-                                : rest <= lanes / 4 ? fmin(0.5 * (double)rest - 0.25, 1)
+                                : rest <= lanes / 4 ? fmin(0.5 * (double)rest - 0.25, half)
+                                : rest <= lanes / 2 ? half
                                                     : 1);
 }
 
@@ -408,7 +409,8 @@ static way choose_way(luc_context *ctx, const luc_gemm *g) {
   if (lanes * (int64_t)luc__dtype_size(g->dtype) < 64) return way_of_short_vectors(g, lanes);
   const double m = (double)g->m, n = (double)g->n, k = (double)g->k, turn_c = pack * m * n + begin;
   const double turn_a = pack * m * k, turn_b = pack * n * k, steps = (double)luc__cuts(g->k, lanes);
-  const double columns = vectors_of(g->n, lanes), rows = vectors_of(g->m, lanes);
+  const double half = luc__is_twofold(ctx) ? 1 : 0.75;
+  const double columns = vectors_of(g->n, lanes, half), rows = vectors_of(g->m, lanes, half);
   double times[] = {m * columns * k + (g->b_col == 1 ? 0 : turn_b), INFINITY,
                     n * rows * k + (g->a_row == 1 ? 0 : turn_a) + turn_c, INFINITY};
   if (g->a_col == 1 && (g->b_row == 1 || g->b_col == 1)) {

@@ -23,6 +23,9 @@ typedef int32_t luc_bits __attribute__((may_alias));
 #define BROADCAST(p)            ((V)_mm512_set1_epi32(*(const luc_bits *)(p)))
 #define MULTIPLY_ADD(sum, a, b) ((V)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(a), (__m512bh)(b)))
 #define ROUND_TILE              round_tile
+#define HALF_BROADCAST(p)       ((half_f32)_mm256_set1_epi32(*(const luc_bits *)(p)))
+#define HALF_MULTIPLY_ADD(sum, a, b)                                                               \
+  ((half_f32)_mm256_dpbf16_ps((__m256)(sum), (__m256bh)(a), (__m256bh)(b)))
 enum { ROUNDS = 1 };
 
 /* Any sums, of which the last vector has `last`, as bfloat16. One instruction has other bits for
