@@ -400,8 +400,7 @@ static double vectors_of(int64_t n, int64_t lanes, double half) {
 }
 
 /* The quickest way by estimates, in vectors of multiplications, that were fitted to products in the
- * cache: so much for an element that is packed or turned, and for a dot whose lanes are summed.
- * Dots read one factor for each three rows of the other. */
+ * cache: so much for an element that is packed or turned, and for a dot whose lanes are summed. */
 static way choose_way(luc_context *ctx, const luc_gemm *g) {
   const int64_t lanes = luc__gemm_kernels(ctx, g)->lanes;
   const double beside = luc__is_twofold(ctx) ? 2 : 1; /* what is not a product weighs more */
@@ -415,8 +414,8 @@ static way choose_way(luc_context *ctx, const luc_gemm *g) {
                     n * rows * k + (g->a_row == 1 ? 0 : turn_a) + turn_c, INFINITY};
   if (g->a_col == 1 && (g->b_row == 1 || g->b_col == 1)) {
     const double sums = sum * m * n + (g->b_row == 1 ? 0 : turn_b);
-    const int64_t dots = luc__whole(g->m, 3) * luc__whole(g->n, 8);
-    const int64_t turned = luc__whole(g->n, 3) * luc__whole(g->m, 8);
+    const int64_t dots = g->m * luc__whole(g->n, 8);
+    const int64_t turned = g->n * luc__whole(g->m, 8);
     times[WAY_DOTS] = (double)dots * steps + sums;
     times[WAY_DOTS_TURNED] = (double)turned * steps + sums + turn_c;
   }
