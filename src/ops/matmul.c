@@ -458,6 +458,14 @@ static luc_tensor as_matrix(const luc_tensor *t, int64_t rows, int64_t columns) 
   return matrix;
 }
 
+/* Are x matrices of long columns, adjacent ones, which a few features meet without a copy? */
+static bool lies_turned(const luc_tensor *x, int64_t features) {
+  enum { LONG = 32, FEW = 8 };
+  if (x->ndim < 3 || features > FEW || luc__dtype_size(x->dtype) < 4) return false;
+  const int row = x->ndim - 2;
+  return x->sizes[row] >= LONG && x->strides[row] == 1 && x->strides[row + 1] > 1;
+}
+
 luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *x, *y;
   const int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
@@ -465,6 +473,16 @@ luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
   if (a->numel == 0 || b->numel == 0) {
     product p = {.ndim = 2, .sizes = {k, n}};
     return multiply_nothing(ctx, &p, (luc_dtype)a->dtype, out);
+  }
+  if (a->ndim == 2) {
+    luc_tensor turned = *a;
+    luc__move_dim(&turned, 0, 1);
+    return multiply(ctx, &turned, b, NULL, 0, 1, out);
+  }
+  if (a->ndim == 3 && (lies_turned(a, n) || lies_turned(b, k))) {
+    luc_formula f = luc__formula(ctx);
+    luc_tensor *items = luc__f2(&f, LUC_OP_matmul, luc__f_transpose(&f, a, 1, 2), b);
+    return luc__f_result(&f, luc__f_sum_dim(&f, items, 0), out);
   }
   LUC_TRY(luc__as_dense(ctx, a, a->dtype, &x));
   LUC_TRY(luc__as_dense(ctx, b, b->dtype, &y));
@@ -534,19 +552,12 @@ static bool linear_takes_halves(luc_context *ctx, const luc_tensor *x, const luc
   return luc__gemm_takes_halves(ctx, &g);
 }
 
-/* Are these matrices of long columns, adjacent ones, which a vector multiplies without a copy? */
-static bool lies_turned(const luc_tensor *x, const luc_tensor *w) {
-  enum { LONG = 32 };
-  if (x->ndim < 3 || w->ndim < 2 || w->sizes[0] != 1 || luc__dtype_size(x->dtype) < 4) return false;
-  const int row = x->ndim - 2;
-  return x->sizes[row] >= LONG && x->strides[row] == 1 && x->strides[row + 1] > 1;
-}
-
 static luc_status linear(luc_context *ctx, bool relu, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *bias = luc_as_tensor(&args[2]), *x, *w, *b, *y;
   LUC_TRY(check_linear(ctx, input, weight, bias));
-  if (!luc__dtype_is_float(input->dtype) || lies_turned(input, weight))
+  const bool few = weight->ndim == 2 && lies_turned(input, weight->sizes[0]);
+  if (few || !luc__dtype_is_float(input->dtype))
     return linear_of_matmul(ctx, input, weight, bias, relu, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS];
