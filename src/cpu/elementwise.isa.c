@@ -145,9 +145,9 @@ static inline T FN(right_signed)(T a, const PARAMS *p) {
   const T signs = a & BYTES(0x80);
   return FN(right)(a, p) | ((signs << 1) - (signs >> (p->i[0] - 1)));
 }
-LOOP1P(left)
-LOOP1P(right)
-LOOP1P(right_signed)
+SLOWER(left, 1, FN(left)(A, p))
+SLOWER(right, 1, FN(right)(A, p))
+SLOWER(right_signed, 1, FN(right_signed)(A, p))
 #undef BYTES
 #undef T
 #undef FN

@@ -1,5 +1,5 @@
 -- The parameters of a group, which may be exchanged, added and taken away in its list, as in
--- PyTorch: state goes with the parameter.
+-- PyTorch: state goes with the parameter. Parameters of any layout and dtype.
 
 local lucerna = require "lucerna"
 local optim = require "lucerna.optim"
@@ -256,4 +256,38 @@ it("an array of parameters has no options beside them, wherever its table keeps 
     params[1] = lucerna.nn.Parameter(lucerna.zeros(1))
     assert.error_matches(function() lucerna.optim.SGD(params) end, "params must hold tensors")
   end
+end)
+
+describe("a step", function()
+  local leaf = parity.parameter
+
+  it("updates transposed and half precision parameters", function()
+    local t = lucerna.ones(2, 3):t():requires_grad_(true)
+    local h = leaf({1.0, 2.0}, lucerna.float16)
+    t.grad = lucerna.ones(3, 2)
+    h.grad = lucerna.ones(2, {dtype = lucerna.float16})
+    optim.SGD({t, h}, {lr = 0.5, momentum = 0.9}):step()
+    assert.are.same({{0.5, 0.5}, {0.5, 0.5}, {0.5, 0.5}}, t:tolist())
+    assert.are.same({0.5, 1.5}, h:tolist())
+  end)
+
+  it("updates what is only stored, one byte an element", function()
+    local p = lucerna.ones(4000):to(lucerna.float8_e4m3fn)
+    p.grad = p:clone()
+    optim.Adam({p}, {lr = 0.5}):step()
+    assert.equal(2000, p:float():sum():item())
+  end)
+
+  it("keeps the states of a parameter that became half precision", function()
+    local p, q = leaf {1.0, 2.0}, leaf {1.0, 2.0}
+    local a, b = optim.Adam({p}, {lr = 0.5}), optim.Adam({q}, {lr = 0.5})
+    for step = 1, 3 do
+      p.grad, q.grad = lucerna.full({2}, step / 8):to(p.dtype), lucerna.full({2}, step / 8)
+      a:step()
+      b:step()
+      p.data = p.data:bfloat16()
+      p.grad = nil
+    end
+    assert.is_true(a.state[p].exp_avg_sq:equal(b.state[q].exp_avg_sq))
+  end)
 end)

@@ -144,36 +144,6 @@ describe("an optimizer", function()
     assert.is_true(p:item() < 1)
   end)
 
-  it("updates transposed and half precision parameters", function()
-    local t = lucerna.ones(2, 3):t():requires_grad_(true)
-    local h = parameter({1.0, 2.0}, lucerna.float16)
-    t.grad = lucerna.ones(3, 2)
-    h.grad = lucerna.ones(2, {dtype = lucerna.float16})
-    optim.SGD({t, h}, {lr = 0.5, momentum = 0.9}):step()
-    assert.are.same({{0.5, 0.5}, {0.5, 0.5}, {0.5, 0.5}}, t:tolist())
-    assert.are.same({0.5, 1.5}, h:tolist())
-  end)
-
-  it("updates what is only stored, one byte an element", function()
-    local p = lucerna.ones(4000):to(lucerna.float8_e4m3fn)
-    p.grad = p:clone()
-    optim.Adam({p}, {lr = 0.5}):step()
-    assert.equal(2000, p:float():sum():item())
-  end)
-
-  it("keeps the states of a parameter that became half precision", function()
-    local p, q = parameter {1.0, 2.0}, parameter {1.0, 2.0}
-    local a, b = optim.Adam({p}, {lr = 0.5}), optim.Adam({q}, {lr = 0.5})
-    for step = 1, 3 do
-      p.grad, q.grad = lucerna.full({2}, step / 8):to(p.dtype), lucerna.full({2}, step / 8)
-      a:step()
-      b:step()
-      p.data = p.data:bfloat16()
-      p.grad = nil
-    end
-    assert.is_true(a.state[p].exp_avg_sq:equal(b.state[q].exp_avg_sq))
-  end)
-
   it("gives states in tables of the caller's own, whose tensors are the live ones", function()
     local p, q = parameter {1.0, 2.0}, parameter {3.0}
     local o = optim.Adam({p, q}, {lr = 0.5})
