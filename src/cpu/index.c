@@ -673,7 +673,7 @@ static luc_index_dims sorted(const luc_index_dims *dims, bool by_dense) {
 }
 
 /* Lines and rows may be walked in any order: as they lie in the memory that is written. There one
- * position has long rows alone (for sums, without gaps). */
+ * position has long rows alone (for sums, without gaps), but where these are multiplied. */
 static void arrange(luc_index_job *job) {
   luc_index_dims all = job->op == LUC_INDEX_GET ? (luc_index_dims){0} : job->outer;
   append(&all, &job->inner);
@@ -682,7 +682,7 @@ static void arrange(luc_index_job *job) {
   if (job->op == LUC_INDEX_GET) return;
   all = merged(&all);
   const int last = all.ndim - 1;
-  bool whole = job->n == 1 && last >= 0 && all.sizes[last] >= LONG_ROW;
+  bool whole = job->n == 1 && job->alpha == 0 && last >= 0 && all.sizes[last] >= LONG_ROW;
   if (job->op != LUC_INDEX_PUT) whole = whole && all.indexed[last] == 1 && all.dense[last] == 1;
   job->outer.ndim = job->inner.ndim = 0;
   for (int d = 0; d < all.ndim; d++) {

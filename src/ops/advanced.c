@@ -305,8 +305,9 @@ static luc_status spread_values(luc_context *ctx, const plan *p, luc_index_op op
   status = luc__expand(ctx, trimmed, p->ndim, p->sizes, &wide);
   luc_tensor_release(ctx, trimmed);
   if (status != LUC_OK) return status;
-  const bool apart = self->ndim > 0 && self->strides[self->ndim - 1] == 1 &&
-                     luc__is_better_dense(op, wide, p->place + p->b_ndim - 1);
+  const int last = p->b_ndim ? p->place + p->b_ndim - 1 : p->place; /* of the positions' */
+  const bool apart =
+      self->ndim > 0 && self->strides[self->ndim - 1] == 1 && luc__is_better_dense(op, wide, last);
   if (!apart && one_step(p, wide, step) && !luc__may_overlap(wide, self)) {
     *out = wide;
     return LUC_OK;
