@@ -324,6 +324,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
         fill_rows(job, &c, rows, &scratch, spare);
       else
         run_rows(job, &c, rows, &scratch);
+      memset(held, 0, sizeof held); /* chunks may have other rows now */
       begin += rows * job->nest.sizes[0];
       if (begin < end) pass(&job->nest, &c, 1, rows);
       continue;

@@ -711,3 +711,12 @@ it("small integers are widened once for each row that one of them fills", functi
     assert.is_true(filled(few:char() + b):equal(filled(few:char()) + filled(b)))
   end
 end)
+
+it("rows whose windows overlap are read where they are, whatever was laid out before", function()
+  local sizes, dtypes = {2072, 89, 4}, {lucerna.float32, lucerna.float64, lucerna.int32}
+  for _, dtype in ipairs(dtypes) do
+    local windows = lucerna.arange(200000):to(dtype):as_strided(sizes, {88, 47, 2})
+    local zeros = lucerna.zeros(sizes, {dtype = dtype})
+    assert.is_true(windows:contiguous():equal(zeros + windows))
+  end
+end)
