@@ -515,7 +515,7 @@ static int64_t group_of(const rd_job *job) {
 
 /* Few outputs that lie beside each other, and the next ones behind them, are columns of a row. */
 static void join_columns(rd_job *job) {
-  enum { MOST = 16 };
+  enum { MOST = MANY };
   const luc_nest *kept = &job->kept;
   const int64_t few = kept->sizes[0], size = job->size;
   const bool turned = !job->group && kept->ndim > 1 && few <= MOST && kept->sizes[1] > 1 &&
@@ -600,10 +600,12 @@ static bool is_direct(const rd_job *job) {
 /* Outputs folded together: short runs that are turned or converted need room for that. */
 static int64_t block_of(const rd_job *job) {
   if (job->group) return BLOCK / job->room * job->group;
-  if (job->turned > 1) return BLOCK / job->turned * job->turned;
-  if (job->way != BY_TURNS && (job->way != BY_SHORT_RUNS || job->direct)) return BLOCK;
-  const int64_t each = job->reduced.sizes[0] * (job->native ? job->size : 8);
-  return luc__min64(BLOCK, TURNED / each / MANY * MANY);
+  int64_t most = BLOCK;
+  if (job->way == BY_TURNS || (job->way == BY_SHORT_RUNS && !job->direct)) {
+    const int64_t each = job->reduced.sizes[0] * (job->native ? job->size : 8);
+    most = luc__min64(BLOCK, TURNED / each / MANY * MANY);
+  }
+  return most / job->turned * job->turned; /* which is no more than MANY */
 }
 
 /* The kernel for memory of this dtype as it lies, where there is one, or for its compute type. */

@@ -779,3 +779,17 @@ describe("any and all of single elements", function()
     end
   end)
 end)
+
+-- Sixteen of them side by side are as many as fit.
+it("short runs of neighbours that overlap are folded where there is room", function()
+  for _, dtype in ipairs {lucerna.float64, lucerna.float32, lucerna.float16, lucerna.int32} do
+    for _, run in ipairs {2, 5, 7, 12, 15, 24} do
+      local x = lucerna.arange(16 * 9000 + run):remainder(7):to(dtype)
+      local windows = x:as_strided({16, 9000, run}, {1, 16, 1})
+      local whole = windows:contiguous()
+      assert.is_true(whole:sum(3):equal(windows:sum(3)))
+      assert.is_true(whole:amax(3):equal(windows:amax(3)))
+      assert.is_true(whole:argmax(3):equal(windows:argmax(3)))
+    end
+  end
+end)
