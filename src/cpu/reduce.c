@@ -518,8 +518,9 @@ static void join_columns(rd_job *job) {
   enum { MOST = MANY };
   const luc_nest *kept = &job->kept;
   const int64_t few = kept->sizes[0], size = job->size;
-  const bool turned = !job->group && kept->ndim > 1 && few <= MOST && kept->sizes[1] > 1 &&
-                      kept->strides[0][0] == size && kept->strides[0][1] == few * size;
+  const bool turned = !job->group && kept->ndim > 1 && few > 1 && few <= MOST &&
+                      kept->sizes[1] > 1 && kept->strides[0][0] == size &&
+                      kept->strides[0][1] == few * size;
   job->turned = turned ? few : 1;
   job->columns = turned ? few * kept->sizes[1] : few;
 }
