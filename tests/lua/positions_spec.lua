@@ -159,3 +159,18 @@ describe("rows without elements", function()
     assert.same({ 2, 0 }, rows.grad.shape)
   end)
 end)
+
+describe("index_add with an alpha", function()
+  it("multiplies what goes to one position, however long its rows are", function()
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      for _, row in ipairs {2, 20, 33, 100, 3000} do
+        local x, y = lucerna.ones({4, 3, row}, {dtype = dtype}),
+          lucerna.full({4, 1, row}, 0.5, {dtype = dtype})
+        local want = x:clone()
+        want:narrow(2, 2, 1):add_(2 * y)
+        assert.is_true(want:equal(x:index_add(2, lucerna.tensor {2}, y, {alpha = 2})))
+        assert.is_true(want:equal(x:index_add_(2, lucerna.tensor {2}, y, {alpha = 2})))
+      end
+    end
+  end)
+end)
