@@ -17,8 +17,8 @@
 /* Runs shorter than SHORT_RUN or within a LINE (of a kernel that goes from row to row, only shorter
  * than that), or shorter than MOVED_RUN where one is gathered, are joined into chunks that cross
  * them; else a run ends where one of an operand does. Inputs of rows up to SHORT_ROW bytes are laid
- * out for calls of many. Results more than APART bytes apart
- * are computed one by one. */
+ * out for calls of many. Results more than APART bytes apart are computed one by one, those of short
+ * runs NEAR runs at a time. */
 enum {
   CHUNK = 1024,
   SPAN = 9 << 10,
