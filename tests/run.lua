@@ -1,10 +1,12 @@
 -- Runs every suite and prints one line for each and one sum at the end: "N passed, N failed".
 -- Plain: each suite once, then short forms of the runs that are there to make things fail.
--- With --all nothing is shortened. Output of a suite goes to build/log/ and is shown if it failed.
+-- With --all nothing is shortened. Output of a suite goes to build/log/ and is shown if it failed;
+-- what failed is told once more before the sum, where the end of a long output still shows it.
 
 local all = arg[1] == "--all"
 local failed_suites = false
 local passed_sum, failed_sum = 0, 0
+local told = {} -- lines of what failed
 
 local function exists(path)
   local f = io.open(path)
@@ -46,6 +48,27 @@ local function count_busted(text)
   return passed, failed + math.max(begun - specs, begun == 0 and 1 or 0)
 end
 
+-- How a failure begins: busted's, the C tests' and the sanitizers'. It ends with an empty line.
+local FAILURES = {"^Failure ", "^Error ", ": failed: ", "not ok: ", "Sanitizer: ",
+  ": runtime error: "}
+
+local function is_failure(line)
+  for _, pattern in ipairs(FAILURES) do
+    if line:find(pattern) then return true end
+  end
+end
+
+-- Adds to what is told in the end: each failure's first lines.
+local function tell(name, text)
+  local left = 0
+  for line in text:gmatch "[^\n]*" do
+    if is_failure(line) then left = 8 end
+    if line == "" then left = 0 end
+    if left > 0 and #told < 60 then told[#told + 1] = name .. ": " .. line:sub(1, 300) end
+    left = left - 1
+  end
+end
+
 -- Where a suite's output goes.
 local function log_of(name) return "build/log/" .. name:gsub("%W+", "_") end
 
@@ -61,6 +84,7 @@ local function suite(name, command, count)
   if failed > 0 then
     failed_suites = true
     io.write(text, "\n")
+    tell(name, text)
   end
   passed_sum, failed_sum = passed_sum + passed, failed_sum + failed
   io.write(("%-4s %-44s %5d passed %5d failed %7.1f s\n"):format(
@@ -146,5 +170,6 @@ if all and exists("build/tsan/lucerna/core.so") then
   busted("Lua, TSan", "build/tsan", runner "build/tsan", "--exclude-tags=slow", false, shared)
 end
 
+for _, line in ipairs(told) do io.write(line, "\n") end
 io.write(("%d passed, %d failed\n"):format(passed_sum, failed_sum))
 os.exit(not failed_suites and passed_sum > 0)

@@ -110,26 +110,27 @@ describe("the prompt #slow", function()
     return
   end
 
-  -- Types `keys` (a list of strings, a pause after each) on a pseudo-terminal; returns the screen.
+  -- Types keys on a pseudo-terminal, each when the screen shows what stands before it (at most 10 s
+  -- later); returns the screen and the history.
   local function type_in(keys)
     local home = files.folder()
-    local parts = {"sleep 0.4"}
-    for _, text in ipairs(keys) do
-      parts[#parts + 1] = "printf " .. quote(text) .. "; sleep 0.2"
+    local screen = home .. "/screen"
+    local parts = {}
+    for i = 1, #keys, 2 do
+      parts[#parts + 1] = ([[n=0; until grep -qaF -- %s %s || [ $n = 200 ]; do
+        sleep 0.05; n=$((n + 1)); done; sleep 0.1; printf %s]]):format(quote(keys[i]), screen,
+        quote(keys[i + 1]))
     end
-    local pipe = io.popen(("( %s ) | %s HOME=%s TERM=xterm LC_ALL=C.UTF-8 script -qec %s /dev/null")
-      :format(table.concat(parts, "; "), clean, home, quote(command)))
-    local text = pipe:read "a"
-    pipe:close()
-    local history = io.open(home .. "/.lucerna_history")
-    local remembered = history and history:read "a"
-    if history then history:close() end
-    return text:gsub("\r", ""), remembered
+    local typist = table.concat(parts, "\n")
+    os.execute(("touch %s; ( %s ) | %s HOME=%s TERM=xterm LC_ALL=C.UTF-8 script -qfec %s %s "
+      .. ">/dev/null"):format(screen, typist, clean, home, quote(command), screen))
+    return files.bytes_of(screen):gsub("\r", ""), files.bytes_of(home .. "/.lucerna_history")
   end
 
   it("edits, completes, interrupts and remembers", function()
-    local text, history = type_in {"x = lucerna.ones(2)\\n", "x:tol\\t()\\n",
-      "while true do end\\n", "\\003", "1 +\\003", "21 * 2\\n", "\\004"}
+    local text, history = type_in {"> ", "x = lucerna.ones(2)\\nx:tol\\t()\\n", "{1.0, 1.0}",
+      "print(1000 + 1) while true do end\\n", "1001", "\\003", "interrupted!", "1 +", "1 +",
+      "\\003", "1 +", "21 * 2\\n", "42", "\\004"}
     assert.matches("At hand: lucerna, nn, F", text)
     assert.matches("ist%(%)\n{1.0, 1.0}\n", text)
     assert.matches("interrupted!\n", text)
@@ -138,7 +139,7 @@ describe("the prompt #slow", function()
   end)
 
   it("remembers what was typed before os.exit", function()
-    local _, history = type_in {"answer = 42\\n", "os.exit()\\n"}
+    local _, history = type_in {"> ", "answer = 42\\n", "answer", "os.exit()\\n"}
     assert.matches("answer\\040=\\04042\nos.exit%(%)\n", history)
   end)
 end)
