@@ -8,6 +8,7 @@
 #include "l_args.h"
 #include "lucerna/autograd.h"
 #include "ops/geometry.h"
+#include "tensor/half.h"
 
 /* What a walk over nested tables has found. */
 typedef struct walk {
@@ -364,7 +365,13 @@ static void push_number(lua_State *L, luc_dtype dtype, const char *p) {
   switch (dtype) {
   case LUC_FLOAT32: lua_pushnumber(L, (double)*(const float *)p); break;
   case LUC_FLOAT64: lua_pushnumber(L, *(const double *)p); break;
+  case LUC_FLOAT16: lua_pushnumber(L, (double)luc__half_to_float(*(const uint16_t *)p)); break;
+  case LUC_BFLOAT16: lua_pushnumber(L, (double)luc__bfloat16_to_float(*(const uint16_t *)p)); break;
   case LUC_INT64: lua_pushinteger(L, *(const int64_t *)p); break;
+  case LUC_INT32: lua_pushinteger(L, *(const int32_t *)p); break;
+  case LUC_INT16: lua_pushinteger(L, *(const int16_t *)p); break;
+  case LUC_INT8: lua_pushinteger(L, *(const int8_t *)p); break;
+  case LUC_UINT8: lua_pushinteger(L, *(const uint8_t *)p); break;
   case LUC_BOOL: lua_pushboolean(L, *p); break;
   default: push_element(L, p, dtype);
   }
