@@ -157,6 +157,13 @@ static int optimizer_fields(lua_State *L) {
   return 1;
 }
 
+/* put(t, key, value, ...): fields that no debug hook, nor its error, comes between */
+static int put(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  for (lua_settop(L, lua_gettop(L) | 1); lua_gettop(L) > 1;) lua_rawset(L, 1);
+  return 0;
+}
+
 /* optimizer_params(t) -> the plain array t as a new one, if it has nothing but tensors; else nil */
 static int optimizer_params(lua_State *L) {
   lua_settop(L, 1);
@@ -721,6 +728,7 @@ static int optimizer_set_state(lua_State *L) {
 void luc_l_open_optim(lua_State *L, luc_l_state *st) {
   static const luaL_Reg functions[] = {{"_optimizer_schema", optimizer_schema},
                                        {"_optimizer_fields", optimizer_fields},
+                                       {"_put", put},
                                        {"_optimizer_params", optimizer_params},
                                        {"_optimizer_check_params", optimizer_check_params},
                                        {"_optimizer_ids", optimizer_ids},

@@ -11,7 +11,7 @@ local classes = require "lucerna.classes"
 local cycles = require "lucerna.optim.cycles"
 local scheduler = require "lucerna.optim.scheduler"
 
-local LRScheduler, fail, copy = scheduler.LRScheduler, scheduler.fail, scheduler.copy
+local LRScheduler, fail = scheduler.LRScheduler, scheduler.fail
 local check_optimizer, check_number = scheduler.check_optimizer, scheduler.check_number
 local check_positive, check_dict = scheduler.check_positive, scheduler.check_dict
 local current, each, scaled = scheduler.current, scheduler.each, scheduler.scaled
@@ -347,17 +347,17 @@ local Plateau = lr_scheduler.ReduceLROnPlateau
 
 local PLATEAU = {"optimizer", "mode", "factor", "patience", "threshold", "threshold_mode",
   "cooldown", "min_lr", "eps", options = 2}
-local NUMBERS = {"factor", "patience", "cooldown", "threshold", "eps"}
+
+local function number(name, value) return check_number("ReduceLROnPlateau", name, value) end
 
 function Plateau:__init(...)
   local optimizer, mode, factor, patience, threshold, threshold_mode, cooldown, min_lr, eps =
     arguments("ReduceLROnPlateau", PLATEAU, ...)
-  self.factor, self.patience, self.cooldown = factor or 0.1, patience or 10, cooldown or 0
-  self.threshold, self.eps = threshold or 1e-4, eps or 1e-8
-  for k = 1, #NUMBERS do
-    local value = self[NUMBERS[k]]
-    if type(value) ~= "number" then check_number("ReduceLROnPlateau", NUMBERS[k], value) end
-  end
+  self.factor = factor and number("factor", factor) or 0.1
+  self.patience = patience and number("patience", patience) or 10
+  self.cooldown = cooldown and number("cooldown", cooldown) or 0
+  self.threshold = threshold and number("threshold", threshold) or 1e-4
+  self.eps = eps and number("eps", eps) or 1e-8
   if self.factor >= 1 then fail("ReduceLROnPlateau: Factor should be < 1.0.") end
   check_optimizer("ReduceLROnPlateau", optimizer)
   self.optimizer, self.min_lrs = optimizer, min_lr
@@ -374,7 +374,7 @@ function Plateau:__init(...)
     fail("ReduceLROnPlateau: threshold mode %s is unknown!", threshold_mode)
   end
   self.last_epoch, self._last_lr = 0, current(optimizer)
-  self:_reset()
+  Plateau._reset(self)
 end
 
 function Plateau.__index(self, key)
@@ -443,8 +443,8 @@ function Plateau:step(...)
   else
     self._last_lr = current(self.optimizer)
   end
-  core._optimizer_fields({last_epoch = epoch or self.last_epoch + 1, best = best,
-    num_bad_epochs = bad, cooldown_counter = cooldown}, copy, self) -- all at once
+  core._put(self, "last_epoch", epoch or self.last_epoch + 1, "best", best, "num_bad_epochs", bad,
+    "cooldown_counter", cooldown)
 end
 
 -- ---- schedulers of schedulers ----
