@@ -60,16 +60,19 @@ local function state_of(self, optimizer)
   return state
 end
 
+local SCALER = { "device", "init_scale", "growth_factor", "backoff_factor", "growth_interval",
+  "enabled", options = 1 } -- what it takes
+
+local function is_scale(v) return v > 0 and v < math.huge end
+
 setmetatable(GradScaler, { __call = function(_, ...)
   local device, init_scale, growth_factor, backoff_factor, growth_interval, enabled =
-    arguments("GradScaler", { "device", "init_scale", "growth_factor", "backoff_factor",
-      "growth_interval", "enabled", options = 1 }, ...)
+    arguments("GradScaler", SCALER, ...)
   check.option("GradScaler", "device", device, "string")
   local self = setmetatable({ _enabled = enabled ~= false, _init_scale = init_scale or 65536.0,
     _growth_factor = growth_factor or 2.0, _backoff_factor = backoff_factor or 0.5,
     _growth_interval = growth_interval or 2000, _growth_tracker = 0, _optimizers = {} }, GradScaler)
-  check_number("init_scale must be a positive number", self._init_scale,
-    function(v) return v > 0 and v < math.huge end)
+  check_number("init_scale must be a positive number", self._init_scale, is_scale)
   for _, field in ipairs(RULES) do set_checked(self, field, self[field]) end
   return self
 end })

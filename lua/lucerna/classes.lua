@@ -27,7 +27,7 @@ function classes.new(name, parent)
       local object = setmetatable({ -- room for what most have
         param_groups = nil, defaults = nil, state = nil, _options = nil, _hooks = nil, _core = nil,
       }, self)
-      object:__init(...)
+      self.__init(object, ...)
       return object
     end,
   })

@@ -142,7 +142,7 @@ function Subset:__init(...)
   if type(self.indices) ~= "table" then
     fail("Subset: indices must be positions (got %s)", core.nn.kind_name(indices))
   end
-  if is_callable(dataset.get_batch) then self.get_batch = self.get_whole_batch end
+  if is_callable(dataset.get_batch) then self.get_batch = Subset.get_whole_batch end
 end
 
 function Subset:length()
@@ -183,12 +183,14 @@ local function check_datasets(who, datasets, iterable)
   end
 end
 
+local DATASETS = {"datasets"} -- what they take
+
 --- The items of several data sets, one after the other: ConcatDataset{a, b}.
 data.ConcatDataset = data.Dataset("ConcatDataset")
 local ConcatDataset = data.ConcatDataset
 
 function ConcatDataset:__init(...)
-  local datasets = arguments("ConcatDataset", {"datasets"}, ...)
+  local datasets = arguments("ConcatDataset", DATASETS, ...)
   check_datasets("ConcatDataset", datasets, false)
   self.datasets, self.cumulative_sizes = datasets, {}
   local sum = 0
@@ -272,7 +274,7 @@ data.ChainDataset = data.IterableDataset("ChainDataset")
 local ChainDataset = data.ChainDataset
 
 function ChainDataset:__init(...)
-  self.datasets = arguments("ChainDataset", {"datasets"}, ...)
+  self.datasets = arguments("ChainDataset", DATASETS, ...)
   check_datasets("ChainDataset", self.datasets, true)
 end
 

@@ -128,33 +128,38 @@ function lucerna.get_float32_matmul_precision() return precision end
 
 -- ---- shapes ----
 
--- Widens `sizes`, counted from the last, by one shape.
-local function widen(sizes, shape)
-  for i, size in ipairs(shape) do
-    local at = #shape - i + 1
-    if math.type(size) ~= "integer" or size < 0 then
-      core._fail("broadcast_shapes: sizes must be integers of at least 0 (got %s)", size)
-    end
-    if size ~= 1 and sizes[at] and sizes[at] ~= 1 and sizes[at] ~= size then
-      core._fail("broadcast_shapes: Shape mismatch: objects cannot be broadcast to a single shape")
-    end
-    sizes[at] = (sizes[at] or 1) == 1 and size or sizes[at]
+-- A shape's size as one of a broadcast's: `so_far` is what those before made of it.
+local function widened(so_far, size)
+  if math.type(size) ~= "integer" or size < 0 then
+    core._fail("broadcast_shapes: sizes must be integers of at least 0 (got %s)", size)
   end
+  if size == 1 or size == so_far then return so_far end
+  if so_far ~= 1 then
+    core._fail("broadcast_shapes: Shape mismatch: objects cannot be broadcast to a single shape")
+  end
+  return size
 end
 
 --- broadcast_shapes({2, 1}, {3}, …): the shape that tensors of these have together, [2, 3].
 -- A number is a shape of one dimension.
 function lucerna.broadcast_shapes(...)
-  local sizes, shape = {}, {}
-  for _, given in ipairs {...} do
-    if type(given) ~= "table" and math.type(given) ~= "integer" then
+  local shapes, rank, shape = {...}, 0, {nil, nil}
+  for k, given in ipairs(shapes) do
+    if math.type(given) == "integer" then
+      shapes[k] = {given}
+    elseif type(given) ~= "table" then
       core._fail("broadcast_shapes: a shape is a table of sizes (got %s)", type(given))
     end
-    local row = type(given) == "table" and given or {given}
-    for at = #sizes + 1, #row do sizes[at] = 1 end
-    widen(sizes, row)
+    rank = math.max(rank, #shapes[k])
   end
-  for at, size in ipairs(sizes) do shape[#sizes - at + 1] = size end
+  for d = 1, rank do
+    local size = 1
+    for _, row in ipairs(shapes) do
+      local before = rank - #row
+      if d > before then size = widened(size, row[d - before]) end
+    end
+    shape[d] = size
+  end
   return shape
 end
 

@@ -52,10 +52,12 @@ local function gain_of(nonlinearity, param)
   fail("calculate_gain: Unsupported nonlinearity %s", nonlinearity)
 end
 
+local GAIN = {"nonlinearity", "param"} -- what calculate_gain takes
+
 --- The recommended gain for a nonlinearity: linear, convolutions and sigmoid 1, tanh 5/3, relu √2,
 -- leaky_relu √(2 / (1 + param²)) with slope 0.01 by default, selu 3/4.
 function init.calculate_gain(...)
-  return gain_of(arguments("calculate_gain", {"nonlinearity", "param"}, ...))
+  return gain_of(arguments("calculate_gain", GAIN, ...))
 end
 
 local function fans(who, t)
