@@ -33,10 +33,11 @@ function container.check_self(self, method)
   end
 end
 
--- A value must be a module, or none for an empty slot.
-local function check_module(self, value, place)
+-- A value must be a module, or none for an empty slot. What it is called, "entry %s", is said of
+-- its place.
+local function check_module(self, value, called, place)
   if is_module(value) or value == root.none then return end
-  fail("%s: %s: %s is not a Module subclass", who(self), place, describe(value))
+  fail("%s: %s: %s is not a Module subclass", who(self), called:format(place), describe(value))
 end
 
 local function is_plain(value) return type(value) == "table" and getmetatable(value) == nil end
@@ -122,7 +123,7 @@ end
 local function collect(self, source, method)
   local list = {}
   local function add(module)
-    check_module(self, module, "entry " .. #list + 1)
+    check_module(self, module, "entry %s", #list + 1)
     list[#list + 1] = module
   end
   if type(source) == "function" then
@@ -312,13 +313,13 @@ function Sequential:__init(...)
   if map and is_module(first[1]) then return self:extend(first) end
   if map then
     local names, modules = container.read_pairs(self, first, "__init")
-    for i, module in ipairs(modules) do check_module(self, module, "entry " .. i) end
+    for i, module in ipairs(modules) do check_module(self, module, "entry %s", i) end
     for i, name in ipairs(names) do self:add_module(name, modules[i]) end
     return
   end
   local modules = { ... } -- select would walk over all of them each time
   for i = 1, n do
-    check_module(self, modules[i], "argument " .. i)
+    check_module(self, modules[i], "argument %s", i)
     self:add_module(tostring(i - 1), modules[i])
   end
 end
@@ -457,8 +458,8 @@ end
 function ModuleDict:update(map)
   container.check_self(self, "update")
   local names, modules, n = container.read_pairs(self, map, "update")
-  for i = 1, n do check_module(self, modules[i], ("entry '%s'"):format(names[i])) end
-  local _ <close> = all_or_nothing(self)
+  for i = 1, n do check_module(self, modules[i], "entry '%s'", names[i]) end
+  local _ <close> = n > 1 and all_or_nothing(self)
   for i = 1, n do self:add_module(names[i], modules[i]) end
 end
 
