@@ -66,8 +66,8 @@ luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *
  * is destroyed. */
 luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond, void *a, void *b,
                       void *values, int64_t *rank, int32_t *info);
-/* For m >= n: the first n rows of b [m, k] become X, where A's largest singular value is certain to
- * be less than `limit` times its least; else info is 1, and b what it was. */
+/* The same, b's rows after B's zeros, where A's largest singular value is certain to be less than
+ * `limit` times its least; else info is 1, and b what it was. */
 luc_status luc__least_squares(luc_context *ctx, luc_matrices s, int64_t k, double limit,
                               const void *a, void *b, int32_t *info);
 /* The lower triangle of a symmetric a becomes that of L D L^T, of a complex Hermitian one that of

@@ -12,6 +12,7 @@ typedef struct job {
   int64_t k, wide; /* reflections; columns of Q, or right hand sides */
   int block;       /* reflections at a time */
   bool applied;    /* are those of the last block, too, as one product? */
+  bool adjoint;    /* s is A^H's, whose columns are the conjugates of A's rows */
   const void *from, *tau;
   void *q, *r; /* or, for least squares, r is the right hand sides */
   double limit;
@@ -92,7 +93,12 @@ static int reduce(const job *j, int64_t i, const parts *p) {
   const int64_t m = j->s.m, n = j->s.n;
   const int lda = (int)m;
   int info = 0;
-  luc__lapack_turn(&j->l, p->a, (const char *)j->from + (size_t)(i * m * n) * j->l.item, m, n);
+  const char *from = luc__lapack_from(&j->l, j->from, i * m * n);
+  if (j->adjoint) {
+    memcpy(p->a, from, (size_t)(m * n) * j->l.item);
+    luc__lapack_conj(&j->l, p->a, m * n);
+  } else
+    luc__lapack_turn(&j->l, p->a, from, m, n);
   for (int64_t c = 0; c < j->k && info == 0; c += j->block) {
     const int length = (int)(m - c), width = (int)luc__min64(j->block, j->k - c);
     char *corner = luc__lapack_at(&j->l, p->a, c * (m + 1)),
@@ -242,7 +248,8 @@ static double condition(const job *j, const char *r, char *inverse) {
   return sqrt(sums[0]) * sqrt(sums[1]);
 }
 
-/* Right hand sides lie by rows, the conjugates of which become B^H Q R^-H. */
+/* Right hand sides lie by rows, the conjugates of which become B^H Q R^-H, or, where Q R is A^H,
+ * B^H R^-1 Q^H; there zeros are behind them. */
 static int least_squares(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, k = j->wide;
@@ -256,20 +263,25 @@ static int least_squares(const void *job_, int64_t i, char *block) {
     return 0;
   }
   luc__lapack_conj(&j->l, b, m * k);
-  for (int64_t c = 0; c < n; c += j->block)
+  for (int64_t c = 0; c < n && !j->adjoint; c += j->block)
     apply(j, &p, c, "R", "N", k, luc__lapack_at(&j->l, b, c * k), k);
-  j->trsm("R", "U", "C", "N", &right, &order, luc__lapack_one(&j->l), p.a, &lda, b, &right, 1, 1, 1,
-          1);
-  luc__lapack_conj(&j->l, b, n * k);
+  j->trsm("R", "U", j->adjoint ? "N" : "C", "N", &right, &order, luc__lapack_one(&j->l), p.a, &lda,
+          b, &right, 1, 1, 1, 1);
+  for (int64_t c = (n - 1) / j->block * j->block; c >= 0 && j->adjoint; c -= j->block)
+    apply(j, &p, c, "R", "C", k, luc__lapack_at(&j->l, b, c * k), k);
+  luc__lapack_conj(&j->l, b, m * k);
   return 0;
 }
 
 luc_status luc__least_squares(luc_context *ctx, luc_matrices s, int64_t k, double limit,
                               const void *a, void *b, int32_t *info) {
   job j;
-  if (luc__lapack_empty(&s, s.n, info) || k == 0) return LUC_OK;
+  const luc_matrices given = s;
+  const bool adjoint = s.m < s.n;
+  if (luc__lapack_empty(&s, luc__min64(s.m, s.n), info) || k == 0) return LUC_OK;
+  if (adjoint) s.m = given.n, s.n = given.m;
   LUC_TRY(prepare(ctx, s, k, &j));
-  j.from = a, j.r = b, j.limit = limit, j.info = info, j.applied = true;
+  j.from = a, j.r = b, j.limit = limit, j.info = info, j.applied = true, j.adjoint = adjoint;
   return luc__lapack_loop(ctx, &j.l, s.count, 2 * s.m * s.n * (s.n + k),
                           (size_t)(parts_size(&j) + s.n * s.n) * j.l.item, least_squares, &j);
 }

@@ -396,7 +396,7 @@ static luc_status solve_full_rank(luc_context *ctx, luc_matrices s, int64_t k, d
   *solved = true;
   for (int64_t i = 0; i < s.count; i++) *solved &= codes[i] == 0;
   if (*solved) memcpy(b->data, copy->data, (size_t)b->numel * luc__dtype_size(s.dtype));
-  for (int64_t i = 0; i < s.count; i++) ((int64_t *)rank->data)[i] = s.n;
+  for (int64_t i = 0; i < s.count; i++) ((int64_t *)rank->data)[i] = s.m < s.n ? s.m : s.n;
 done:
   luc_tensor_release(ctx, copy);
   return status;
@@ -419,7 +419,7 @@ luc_status luc__run_least_squares(luc_context *ctx, luc_value *args, luc_value *
   LUC_TRY(luc__batch_scratch(ctx, a, luc__dtype_to_real(s.dtype), 1, &least, &values));
   LUC_TRY(luc__batch_scratch(ctx, a, LUC_INT32, 0, NULL, &info));
   bool solved = false;
-  if (!args[3].as.i && s.m >= s.n && s.n > 0 && k > 0)
+  if (!args[3].as.i && least > 0 && k > 0)
     LUC_TRY(solve_full_rank(ctx, s, k, luc_as_double(&args[2]), a, b, rank, info, &solved));
   if (!solved)
     LUC_TRY(luc__lstsq(ctx, s, k, luc_as_double(&args[2]), a->data, b->data, values->data,
