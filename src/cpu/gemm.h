@@ -35,6 +35,7 @@ typedef struct luc_gemm {
   bool pairs;  /* A and B hold pairs of bfloat16 along k, which counts them, as do their strides;
                  dtype is LUC_FLOAT32, k at least LUC_LEAST_PAIRS */
   bool rounds; /* C is bfloat16, bias float32; where luc__gemm_rounds */
+  bool conj;   /* of A; for dots of complex numbers: m and n are 1 */
   bool far;    /* for kernels, set by the functions below: the matrices may not be in the cache */
 } luc_gemm;
 

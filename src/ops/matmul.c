@@ -356,24 +356,33 @@ static luc_status run_matrix(luc_context *ctx, int ndim, luc_value *args, luc_va
 LUC_RUN_BY(mm, run_matrix, 2)
 LUC_RUN_BY(mv, run_matrix, 1)
 
-static luc_status dot(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+static luc_status check_dot(luc_context *ctx, const luc_value *args) {
+  const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   LUC_TRY(check_ranks(ctx, a, 1, b, 1));
   if (a->sizes[0] != b->sizes[0])
     return luc__fail_shapes(ctx, "input", a, "other", b, "both must have one size");
-  return multiply(ctx, a, b, NULL, 0, 1, out);
+  return LUC_OK;
 }
 
 luc_status luc__run_dot(luc_context *ctx, luc_value *args, luc_value *out) {
-  return dot(ctx, args, out);
+  LUC_TRY(check_dot(ctx, args));
+  return luc__run_matmul(ctx, args, out);
 }
 
 luc_status luc__run_vdot(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *turned;
-  if (!luc__dtype_is_complex(args[0].as.tensor->dtype)) return dot(ctx, args, out);
-  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_conj, args[0].as.tensor, &turned), &turned));
-  luc_value factors[2] = {luc_v_tensor(turned), args[1]};
-  return dot(ctx, factors, out);
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *c;
+  product p;
+  if (!luc__dtype_is_complex(a->dtype) || a->numel == 0) return luc__run_dot(ctx, args, out);
+  LUC_TRY(check_dot(ctx, args));
+  LUC_TRY(luc__match_dtype(ctx, "input", a, "other", b));
+  LUC_TRY(luc__as_dense(ctx, a, (luc_dtype)a->dtype, &a));
+  LUC_TRY(luc__as_dense(ctx, b, (luc_dtype)b->dtype, &b));
+  LUC_TRY(plan_product(ctx, a, b, &p));
+  p.gemm.a_col = p.gemm.b_row = 1; /* of one number, too */
+  p.gemm.conj = true;
+  LUC_TRY(luc__scratch(ctx, (luc_dtype)a->dtype, 0, NULL, &c));
+  LUC_TRY(run_product(ctx, &p, a, b, c));
+  return luc__result(ctx, out, (luc_dtype)a->dtype, c);
 }
 
 static luc_status check_bmm(luc_context *ctx, const luc_tensor *a, const luc_tensor *b) {
