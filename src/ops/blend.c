@@ -251,7 +251,8 @@ luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_addcmul(luc_context *ctx, luc_value *args, luc_value *out) {
-  const luc_ew_params params = luc__ew_param(luc_as_scalar(&args[3]));
+  luc_ew_params params = luc__ew_param(luc_as_scalar(&args[3]));
+  params.f[1] = params.i[1] = 1;
   return luc__pointwise(ctx, LUC_EW_addcmul, LUC_RULE_SAME, args, &params, out);
 }
 

@@ -2,6 +2,7 @@
  * products with an added term that need a sum. */
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/pointwise.h"
 #include "ops/rows.h"
 
 #include <string.h>
@@ -50,6 +51,27 @@ static luc_status check_vectors(luc_context *ctx, const luc_tensor *a, const luc
   return luc__fail_shapes(ctx, "the first", a, "the second", b, "both must be vectors");
 }
 
+/* addcmul(input, column, row, alpha) of beta * input, in one pass where no gradient is wanted. */
+static luc_tensor *add_outer(luc_formula *f, luc_tensor *input, luc_tensor *column, luc_tensor *row,
+                             const luc_value *args) {
+  luc_value parts[] = {luc_v_tensor(input), luc_v_tensor(column), luc_v_tensor(row), args[1]};
+  const luc_scalar beta = luc_as_scalar(&args[0]);
+  if (f->status != LUC_OK) return NULL;
+  if (luc__scalar_double(beta) != 1) {
+    luc_ew_params params = luc__ew_param(luc_as_scalar(&args[1]));
+    params.f[1] = luc__scalar_double(beta), params.i[1] = luc__scalar_int(beta);
+    bool recorded = false;
+    for (int i = 0; i < 3; i++) recorded |= luc__wants_gradient(f->ctx, parts[i].as.tensor);
+    if (!recorded) {
+      luc_value made = luc_v_none();
+      f->status = luc__pointwise(f->ctx, LUC_EW_addcmul, LUC_RULE_SAME, parts, &params, &made);
+      return luc__f_own(f, luc_as_tensor(&made));
+    }
+    parts[0] = luc_v_tensor(scaled(f, input, (luc_dtype)input->dtype, &args[0]));
+  }
+  return luc__f_call(f, LUC_OP_addcmul, parts, 4);
+}
+
 luc_status luc__run_addr(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_vectors(ctx, args[1].as.tensor, args[2].as.tensor));
   luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
@@ -62,14 +84,10 @@ luc_status luc__run_addr(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = luc__f_to(&f, args[1].as.tensor, dtype);
   luc_tensor *b = luc__f_to(&f, args[2].as.tensor, dtype);
   if (f.status != LUC_OK) return luc__f_result(&f, NULL, out);
-  double beta = luc_as_double(&args[3]);
   bool fits = input->ndim == 2 && input->sizes[0] == a->numel && input->sizes[1] == b->numel;
-  if (beta == 0 || !fits || !luc__dtype_is_float(dtype))
+  if (luc_as_double(&args[3]) == 0 || !fits || dtype == LUC_BOOL)
     return luc__f_result(&f, add_scaled(&f, input, outer(&f, a, b), &args[3]), out);
-  if (beta != 1) input = luc__fs(&f, LUC_OP_mul, input, beta);
-  luc_tensor *column = luc__f_unsqueeze(&f, a, 1);
-  luc_value factors[] = {luc_v_tensor(input), luc_v_tensor(column), luc_v_tensor(b), args[4]};
-  return luc__f_result(&f, luc__f_call(&f, LUC_OP_addcmul, factors, 4), out);
+  return luc__f_result(&f, add_outer(&f, input, luc__f_unsqueeze(&f, a, 1), b, &args[3]), out);
 }
 
 /* ---- outer, inner ---- */
