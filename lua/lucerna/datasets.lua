@@ -142,7 +142,7 @@ function Subset:__init(...)
   if type(self.indices) ~= "table" then
     fail("Subset: indices must be positions (got %s)", core.nn.kind_name(indices))
   end
-  if is_callable(dataset.get_batch) then self.get_batch = Subset.get_whole_batch end
+  if is_callable(dataset.get_batch) then self.get_batch = self.get_whole_batch end
 end
 
 function Subset:length()

@@ -374,7 +374,7 @@ function Plateau:__init(...)
     fail("ReduceLROnPlateau: threshold mode %s is unknown!", threshold_mode)
   end
   self.last_epoch, self._last_lr = 0, current(optimizer)
-  Plateau._reset(self)
+  self:_reset()
 end
 
 function Plateau.__index(self, key)
