@@ -513,14 +513,24 @@ static int64_t group_of(const rd_job *job) {
   return sum && n == 2 && reduced->strides[0][0] == 2 * size && reduced->numel > ELEMENTS ? n : 0;
 }
 
-/* Few outputs that lie beside each other, and the next ones behind them, are columns of a row. */
+/* Are these runs that share lines of the cache, and make the same whichever go together? */
+static bool are_shared_runs(const rd_job *job) {
+  enum { LINE = 64 };
+  const luc_nest *reduced = &job->reduced;
+  const luc_rd op = job->what->op;
+  return reduced->ndim == 1 && reduced->strides[0][0] == job->size &&
+         reduced->sizes[0] * job->size < LINE && op != LUC_RD_prod && op != LUC_RD_var;
+}
+
+/* Few outputs that lie beside each other, or whose runs do, and the next ones behind them are
+ * columns of a row. */
 static void join_columns(rd_job *job) {
   enum { MOST = MANY };
   const luc_nest *kept = &job->kept;
-  const int64_t few = kept->sizes[0], size = job->size;
+  const int64_t few = kept->sizes[0], step = kept->strides[0][0];
   const bool turned = !job->group && kept->ndim > 1 && few > 1 && few <= MOST &&
-                      kept->sizes[1] > 1 && kept->strides[0][0] == size &&
-                      kept->strides[0][1] == few * size;
+                      kept->sizes[1] > 1 && kept->strides[0][1] == few * step &&
+                      (step == job->size || are_shared_runs(job));
   job->turned = turned ? few : 1;
   job->columns = turned ? few * kept->sizes[1] : few;
 }
@@ -581,7 +591,7 @@ static bool are_widened(const rd_job *job) {
 static rd_way way_of(const rd_job *job) {
   const luc_nest *kept = &job->kept, *reduced = &job->reduced;
   const int64_t run = reduced->sizes[0];
-  const bool many = kept->sizes[0] >= MANY && run > 1;
+  const bool many = job->columns >= MANY && run > 1;
   if (lie_in_rows(job)) return BY_ROWS;
   if (many && (run < LUC_RD_SHORT || are_widened(job))) return way_of_short_runs(job);
   if (!are_plain_runs(job) || !lie_together(job)) return BY_RUNS;
