@@ -252,6 +252,19 @@ static void run_rows(const job *j, const luc_cursor *c, int64_t n, int64_t rows,
                                 at[0], n * j->size[0], j->size[0], n, rows);
 }
 
+/* `rows` rows of n, of which none has gaps, by themselves. */
+static void run_each(const job *j, const luc_cursor *c, int64_t n, int64_t rows) {
+  const luc_nest *nest = &j->nest;
+  int64_t step[LUC_NEST_OPERANDS], down[LUC_NEST_OPERANDS];
+  char *at[LUC_NEST_OPERANDS];
+  for (int i = 0; i < nest->count; i++)
+    at[i] = c->ptr[i], step[i] = nest->strides[i][0], down[i] = nest->strides[i][1];
+  for (; rows > 0; rows--) {
+    j->fn(at, step, n, j->params);
+    for (int i = 0; i < nest->count; i++) at[i] += down[i];
+  }
+}
+
 static void run_range(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_nest *nest = &j->nest;
@@ -266,15 +279,21 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     whole &= is_run(nest, i, j->size[i], run, 1);
     chunks.repeated[i] = NULL;
   }
+  /* laying out what does not lie on behind each other costs more than calls where rows are long */
+  const bool on = nest->ndim == 1 || is_run(nest, 0, j->size[0], run, 2);
+  const bool each = whole && (on ? run > CHUNK / 4 : run * j->size[0] >= LUC_LONG_RUN);
   luc__nest_seek(nest, begin, &c);
   while (begin < end) {
     int64_t n = luc__min64(run - c.at[0], end - begin), rows = 1;
-    /* laying out what repeats costs more than a call for each row, where rows are long */
-    if (n == run && run <= (whole ? most / 4 : most / 2) && nest->ndim > 1)
-      rows = luc__min64(luc__min64(most, end - begin) / run, nest->sizes[1] - c.at[1]);
+    if (n == run && nest->ndim > 1 && (each || run <= most / 2))
+      rows = luc__min64((each ? end - begin : luc__min64(most, end - begin)) / run,
+                        nest->sizes[1] - c.at[1]);
     else if (!whole)
       n = luc__min64(n, most);
-    run_rows(j, &c, n, rows, &chunks);
+    if (each && rows > 1)
+      run_each(j, &c, n, rows);
+    else
+      run_rows(j, &c, n, rows, &chunks);
     begin += n * rows;
     if (begin < end && rows > 1)
       luc__nest_seek(nest, begin, &c);
