@@ -206,12 +206,14 @@ bool luc__complex_gives(luc_ew op, luc_dtype dtype, luc_dtype *result) {
   return k->inputs > 0;
 }
 
-/* How many numbers that have gaps, or repeat, are laid out at a time. */
-enum { CHUNK = 512 };
+/* How many numbers that have gaps, or repeat, are laid out at a time; of results with gaps the
+ * first of up to NEAR rows are computed before the second of all. */
+enum { CHUNK = 512, NEAR = 128 };
 
 typedef struct job {
   luc_nest nest; /* operand 0 is the output */
   luc_complex_fn fn;
+  luc_complex_fn apart; /* for results with gaps, which it is run for instead, or NULL */
   const luc_ew_params *params;
   const luc_copy_kernels *copy;
   int64_t size[LUC_NEST_OPERANDS]; /* of an element */
@@ -252,16 +254,20 @@ static void run_rows(const job *j, const luc_cursor *c, int64_t n, int64_t rows,
                                 at[0], n * j->size[0], j->size[0], n, rows);
 }
 
-/* `rows` rows of n, of which none has gaps, by themselves. */
-static void run_each(const job *j, const luc_cursor *c, int64_t n, int64_t rows) {
+/* `rows` rows of n by themselves, or as n columns. */
+static void run_each(const job *j, luc_complex_fn fn, const luc_cursor *c, int64_t n, int64_t rows,
+                     bool columns) {
   const luc_nest *nest = &j->nest;
-  int64_t step[LUC_NEST_OPERANDS], down[LUC_NEST_OPERANDS];
+  int64_t steps[2][LUC_NEST_OPERANDS];
   char *at[LUC_NEST_OPERANDS];
-  for (int i = 0; i < nest->count; i++)
-    at[i] = c->ptr[i], step[i] = nest->strides[i][0], down[i] = nest->strides[i][1];
-  for (; rows > 0; rows--) {
-    j->fn(at, step, n, j->params);
-    for (int i = 0; i < nest->count; i++) at[i] += down[i];
+  for (int i = 0; i < nest->count; i++) {
+    at[i] = c->ptr[i];
+    steps[columns][i] = nest->strides[i][0];
+    steps[!columns][i] = rows > 1 ? nest->strides[i][1] : 0;
+  }
+  for (int64_t k = columns ? n : rows; k > 0; k--) {
+    fn(at, steps[0], columns ? rows : n, j->params);
+    for (int i = 0; i < nest->count; i++) at[i] += steps[1][i];
   }
 }
 
@@ -274,7 +280,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   bool whole = true;
   /* what is scattered should meet what was read in the first-level cache */
   const bool scatters = !is_run(nest, 0, j->size[0], run, 1);
-  const int64_t most = scatters ? luc__min64(CHUNK, 4 * CHUNK / j->size[0]) : CHUNK;
+  int64_t most = scatters ? luc__min64(CHUNK, 4 * CHUNK / j->size[0]) : CHUNK;
   for (int i = 0; i < nest->count; i++) {
     whole &= is_run(nest, i, j->size[i], run, 1);
     chunks.repeated[i] = NULL;
@@ -282,16 +288,20 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   /* laying out what does not lie on behind each other costs more than calls where rows are long */
   const bool on = nest->ndim == 1 || is_run(nest, 0, j->size[0], run, 2);
   const bool each = whole && (on ? run > CHUNK / 4 : run * j->size[0] >= LUC_LONG_RUN);
+  const bool apart = j->apart != NULL && (scatters || (!on && !each && j->size[0] == 16));
+  if (apart) most = luc__min64(NEAR * run, CHUNK);
   luc__nest_seek(nest, begin, &c);
   while (begin < end) {
     int64_t n = luc__min64(run - c.at[0], end - begin), rows = 1;
     if (n == run && nest->ndim > 1 && (each || run <= most / 2))
       rows = luc__min64((each ? end - begin : luc__min64(most, end - begin)) / run,
                         nest->sizes[1] - c.at[1]);
-    else if (!whole)
+    else if (!whole && !apart)
       n = luc__min64(n, most);
     if (each && rows > 1)
-      run_each(j, &c, n, rows);
+      run_each(j, j->fn, &c, n, rows, false);
+    else if (apart)
+      run_each(j, j->apart, &c, n, rows, n < rows);
     else
       run_rows(j, &c, n, rows, &chunks);
     begin += n * rows;
@@ -311,6 +321,7 @@ luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_te
   luc_status status = LUC_OK;
   const bool wide = dtype == LUC_COMPLEX128;
   job j = {.fn = k->fn[wide], .params = params, .copy = luc__kernels(ctx)->copy};
+  j.apart = luc__kernels(ctx)->complex_apart[op][wide];
   if (j.fn == NULL) j.fn = luc__kernels(ctx)->complexes[op][wide];
   luc__nest_init(&j.nest, out->ndim, out->sizes);
   luc__nest_add(&j.nest, out);

@@ -19,5 +19,9 @@
 const luc_complex_fn LUC_ISA_NAME(luc__complex)[LUC_NUM_EWS][2] = {
 #include "cpu/complex_kernels.def"
 };
+#define APART(name, inputs, value) [LUC_EW_##name] = {name##_apart_f32, name##_apart_f64},
+const luc_complex_fn LUC_ISA_NAME(luc__complex_apart)[LUC_NUM_EWS][2] = {
+#include "cpu/complex_kernels.def"
+};
 const luc_complex_fold_fn LUC_ISA_NAME(luc__complex_fold)[2] = {fold_f32, fold_f64};
 const luc_complex_turned_fn LUC_ISA_NAME(luc__complex_turned)[2] = {add_turned_f32, add_turned_f64};

@@ -38,5 +38,8 @@ extern const luc_complex_turned_fn luc__complex_turned_base[2], luc__complex_tur
 /* Of complex64 and complex128; NULL where complex.c has the kernel. */
 extern const luc_complex_fn luc__complex_base[LUC_NUM_EWS][2], luc__complex_avx2[LUC_NUM_EWS][2],
     luc__complex_avx512[LUC_NUM_EWS][2];
+/* Those of operands at any steps; NULL where there is none. */
+extern const luc_complex_fn luc__complex_apart_base[LUC_NUM_EWS][2],
+    luc__complex_apart_avx2[LUC_NUM_EWS][2], luc__complex_apart_avx512[LUC_NUM_EWS][2];
 
 #endif

@@ -38,13 +38,14 @@
 #define TABLE(id, title, set)                                                                      \
   {                                                                                                \
     .isa = id, .name = title, .copy = &luc__copy_##set, .elementwise = luc__elementwise_##set,     \
-    .complexes = luc__complex_##set, .complex_fold = luc__complex_fold_##set,                      \
-    .complex_turned = luc__complex_turned_##set, .activation = &luc__activation_##set,             \
-    .reduce = luc__reduce_##set, .scan = luc__scan_##set, .gemm = luc__gemm_##set,                 \
-    .gemm_pairs = &luc__gemm_pairs_##set, .gemm_unpacked = luc__gemm_unpacked_##set,               \
-    .gemm_sparse = luc__gemm_sparse_##set, .optim = luc__optim_##set, .norm = luc__norm_##set,     \
-    .pool2d = luc__pool2d_##set, .softmax = luc__softmax_##set, .attention = luc__attention_##set, \
-    .conv = luc__conv_##set, .winograd = &luc__winograd_##set, .random = &luc__random_##set,       \
+    .complexes = luc__complex_##set, .complex_apart = luc__complex_apart_##set,                    \
+    .complex_fold = luc__complex_fold_##set, .complex_turned = luc__complex_turned_##set,          \
+    .activation = &luc__activation_##set, .reduce = luc__reduce_##set, .scan = luc__scan_##set,    \
+    .gemm = luc__gemm_##set, .gemm_pairs = &luc__gemm_pairs_##set,                                 \
+    .gemm_unpacked = luc__gemm_unpacked_##set, .gemm_sparse = luc__gemm_sparse_##set,              \
+    .optim = luc__optim_##set, .norm = luc__norm_##set, .pool2d = luc__pool2d_##set,               \
+    .softmax = luc__softmax_##set, .attention = luc__attention_##set, .conv = luc__conv_##set,     \
+    .winograd = &luc__winograd_##set, .random = &luc__random_##set,                                \
     .recurrence = luc__recurrence_##set, .index = &luc__index_##set, .sort = &luc__sort_##set,     \
     .fft = luc__fft_##set, .distance = luc__distance_##set, .grid = luc__grid_##set,               \
     .resize = luc__resize_##set, .ctc = &luc__ctc_##set, .cross = luc__cross_##set,                \

@@ -30,6 +30,7 @@ typedef struct luc_kernels {
   const luc_copy_kernels *copy;
   const luc_ew_kernel *elementwise;     /* [LUC_NUM_EWS] */
   const luc_complex_fn (*complexes)[2]; /* likewise */
+  const luc_complex_fn (*complex_apart)[2];
   const luc_complex_fold_fn *complex_fold;
   const luc_complex_turned_fn *complex_turned;
   const struct luc_activation_kernels *activation;
