@@ -208,7 +208,7 @@ bool luc__complex_gives(luc_ew op, luc_dtype dtype, luc_dtype *result) {
 
 /* How many numbers that have gaps, or repeat, are laid out at a time; of results with gaps the
  * first of up to NEAR rows are computed before the second of all. */
-enum { CHUNK = 512, NEAR = 128 };
+enum { CHUNK = 512, NEAR = 128, LEAST = 8 };
 
 typedef struct job {
   luc_nest nest; /* operand 0 is the output */
@@ -312,6 +312,31 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+/* Real numbers and imaginary ones in turn, along a last dimension of their own. */
+static void as_parts(const luc_tensor *t, luc_tensor *out) {
+  luc__part(t, 0, out);
+  out->sizes[out->ndim] = 2;
+  out->strides[out->ndim++] = 1;
+  out->numel *= 2;
+}
+
+/* Sums of runs of LEAST and more without gaps are those of their parts. */
+static bool run_parts(luc_context *ctx, const job *j, luc_ew op, luc_tensor *out,
+                      const luc_ew_input *in) {
+  luc_tensor parts[1 + LUC_EW_MAX_INPUTS];
+  luc_ew_input reals[LUC_EW_MAX_INPUTS] = {{0}};
+  if (op != LUC_EW_add && op != LUC_EW_sub && op != LUC_EW_neg) return false;
+  if (out->ndim == LUC_MAX_DIMS || j->nest.sizes[0] < LEAST) return false;
+  for (int i = 0; i < j->nest.count; i++) {
+    const luc_tensor *t = i == 0 ? out : in[i - 1].t;
+    if (t == NULL || t->dtype != out->dtype || j->nest.strides[i][0] != j->size[0]) return false;
+    as_parts(t, &parts[i]);
+    if (i > 0) reals[i - 1].t = &parts[i];
+  }
+  luc__elementwise(ctx, op, (luc_dtype)parts[0].dtype, &parts[0], reals);
+  return true;
+}
+
 luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,
                             const luc_ew_input *in, const luc_ew_params *params) {
   enum { GRAIN = 1 << 13 };
@@ -339,7 +364,7 @@ luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_te
     if (t == NULL) j.nest.base[i + 1] = (char *)&numbers[i];
   }
   luc__nest_simplify(&j.nest);
-  luc__parallel_for(ctx, j.nest.numel, GRAIN, run_range, &j);
+  if (!run_parts(ctx, &j, op, out, in)) luc__parallel_for(ctx, j.nest.numel, GRAIN, run_range, &j);
 done:
   for (int i = 0; i < k->inputs; i++) luc_tensor_release(ctx, cast[i]);
   return status;
