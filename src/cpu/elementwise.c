@@ -535,11 +535,13 @@ static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in
     job->once &= ~(1u << (moving - 1));
 }
 
-/* Up to how many bytes of a run are these inputs laid out? Where the kernel goes from row to row by
- * itself, one of less than its pair of lines, two of less than one. */
+/* Up to how many bytes of a run are these inputs laid out? Where the kernel of several goes from row
+ * to row by itself, one of less than its pair of lines, two of less than one. */
 static int64_t longest_laid(const ew_job *job, unsigned laid) {
   const bool many = laid & (laid - 1);
-  return !job->kernel->rows ? SHORT_ROW : many ? LINE - 1 : 2 * LINE - 1;
+  return !job->kernel->rows || job->kernel->inputs == 1 ? SHORT_ROW
+         : many                                         ? LINE - 1
+                                                        : 2 * LINE - 1;
 }
 
 /* How many runs are one for the kernel: where results lie on behind each other, inputs that do not

@@ -180,11 +180,10 @@ SHIFT_BYTES(shift_right_bytes_u8, right_loop_eight, shift_right_loop_u8)
 #define APART_REALS(id) id##_apart_f32, id##_apart_f64
 #define APART_ALL(id)   APART_REALS(id), id##_apart_i64, id##_apart_i32
 
-#define ROW(inputs, truth, slow, ...) {{__VA_ARGS__}, inputs, truth, slow, false, {NULL}},
-#define ROWS(inputs, truth, ...)      {{__VA_ARGS__}, inputs, truth, false, inputs > 1, {NULL}},
-#define APART_ROW(apart, inputs, truth, ...)                                                       \
-  {{__VA_ARGS__}, inputs, truth, false, inputs > 1, {apart}},
-#define LUC_EW_ALL(id, inputs, truth) ROW(inputs, truth, false, REALS(id), INTS(id))
+#define ROW(inputs, truth, slow, ...)        {{__VA_ARGS__}, inputs, truth, slow, false, {NULL}},
+#define ROWS(inputs, truth, ...)             {{__VA_ARGS__}, inputs, truth, false, true, {NULL}},
+#define APART_ROW(apart, inputs, truth, ...) {{__VA_ARGS__}, inputs, truth, false, true, {apart}},
+#define LUC_EW_ALL(id, inputs, truth)        ROW(inputs, truth, false, REALS(id), INTS(id))
 #define LUC_EW_FIELD(id, inputs, truth)                                                            \
   APART_ROW(APART_ALL(id), inputs, truth, REALS(id), WHOLE(id, id##_loop_u8), HALVES(id))
 #define LUC_EW_DIVIDE(id, inputs, truth)                                                           \

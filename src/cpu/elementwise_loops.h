@@ -25,7 +25,7 @@ typedef luc_ew_params PARAMS;
   static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
                               unsigned once) {                                                     \
     const PARAMS p = *params;                                                                      \
-    const luc_ew_rows *more = inputs > 1 && once & LUC_EW_ROWS ? (const luc_ew_rows *)in : NULL;   \
+    const luc_ew_rows *more = once & LUC_EW_ROWS ? (const luc_ew_rows *)in : NULL;                 \
     int64_t rows = more ? more->count : 1;                                                         \
     const uintptr_t places = (uintptr_t)out | (uintptr_t)(more ? more->steps[0] : 0);              \
     const unsigned stream = CAN_STREAM(places) ? once & LUC_EW_STREAM : 0;                         \
@@ -33,7 +33,7 @@ typedef luc_ew_params PARAMS;
     char *o = out;                                                                                 \
     for (;; rows--) {                                                                              \
       switch (ONCE) { LUC_EW_CASES##inputs(name) }                                                 \
-      if (inputs == 1 || rows <= 1) return;                                                        \
+      if (rows <= 1) return;                                                                       \
       o += more->steps[0];                                                                         \
       for (int i = 0; i < inputs; i++) x[i] = (const char *)x[i] + more->steps[1 + i];             \
     }                                                                                              \
