@@ -17,8 +17,8 @@
 /* Runs shorter than SHORT_RUN or within a LINE (of a kernel that goes from row to row, only shorter
  * than that), or shorter than MOVED_RUN where one is gathered, are joined into chunks that cross
  * them; else a run ends where one of an operand does. Inputs of rows up to SHORT_ROW bytes are laid
- * out for calls of many. Results more than APART bytes apart are computed one by one, those of short
- * runs NEAR runs at a time. */
+ * out for calls of many. Results more than APART bytes apart are computed one by one, those of
+ * short runs with gaps, or of fewer than FEW words of 8 bytes, NEAR runs at a time. */
 enum {
   CHUNK = 1024,
   SPAN = 9 << 10,
@@ -27,6 +27,7 @@ enum {
   SHORT_ROW = 160,
   APART = 12,
   NEAR = 128,
+  FEW = 6,
   PARALLEL_FROM = 1 << 15,
   TURN_FROM = 4096,
   TURN_MIN = 8,
@@ -535,8 +536,8 @@ static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in
     job->once &= ~(1u << (moving - 1));
 }
 
-/* Up to how many bytes of a run are these inputs laid out? Where the kernel of several goes from row
- * to row by itself, one of less than its pair of lines, two of less than one. */
+/* Up to how many bytes of a run are these inputs laid out? Where the kernel of several goes from
+ * row to row by itself, one of less than its pair of lines, two of less than one. */
 static int64_t longest_laid(const ew_job *job, unsigned laid) {
   const bool many = laid & (laid - 1);
   return !job->kernel->rows || job->kernel->inputs == 1 ? SHORT_ROW
@@ -604,13 +605,18 @@ static void plan(ew_job *job, bool joined, const luc_tensor *out, const luc_ew_i
   }
 }
 
-/* Do results go one by one to places that far apart? Nearer ones are written by vectors. */
+/* Do results go one by one to places that far apart, or from one short run to the next one's?
+ * Nearer ones are written by vectors. */
 static bool goes_apart(const ew_job *job) {
   const luc_nest *nest = &job->nest;
   for (int i = 1; i < nest->count; i++)
     if (job->operands[i].widen != NULL) return false;
-  const int64_t most = nest->ndim > 1 ? luc__max64(nest->sizes[0], nest->sizes[1]) : nest->sizes[0];
-  return job->apart != NULL && most >= SHORT_RUN && llabs(nest->strides[0][0]) > APART;
+  const int64_t *to = nest->strides[0], run = nest->sizes[0];
+  const int64_t most = nest->ndim > 1 ? luc__max64(run, nest->sizes[1]) : run;
+  if (job->apart == NULL || most < SHORT_RUN) return false;
+  const int64_t few = to[0] != job->size ? SHORT_RUN : job->size == 8 ? FEW : 0;
+  const bool across = nest->ndim > 1 && run < few && to[1] != run * to[0] && llabs(to[1]) > APART;
+  return across || llabs(to[0]) > APART;
 }
 
 /* How the nest is run, and whether past the cache. */
