@@ -165,9 +165,9 @@ static inline __attribute__((always_inline)) void count(const uint64_t *keys, in
     for (int b = 0; b < bytes; b++) counts[b][keys[k] >> 8 * b & 255]++;
 }
 
-/* How many keys, from the least on, have which bytes. */
-static void count_bytes(const sort_lines *s, int64_t first, uint64_t least, int bytes,
-                        int64_t counts[8][256]) {
+/* How many keys, from the least on, have which bytes; one of them. */
+static uint64_t count_bytes(const sort_lines *s, int64_t first, uint64_t least, int bytes,
+                            int64_t counts[8][256]) {
   uint64_t keys[STRIP];
   memset(counts, 0, (size_t)(bytes > 4 ? 8 : bytes > 2 ? 4 : bytes) * sizeof *counts);
   for (int64_t i = 0, m; i < s->job->n; i += m) {
@@ -183,6 +183,7 @@ static void count_bytes(const sort_lines *s, int64_t first, uint64_t least, int 
     else
       count(keys, m, counts, 8);
   }
+  return keys[0];
 }
 
 /* Keys, from the least on, above their places in words, in order of the lowest byte. */
@@ -209,20 +210,28 @@ static const int64_t *sort_words(const sort_lines *s, int64_t first, uint64_t *w
   uint64_t *from = words, *to = words + n, least;
   uint64_t *wanted = NULL;
   int64_t counts[8][256];
+  bool alike[8];
+  int last = 0;
   const uint64_t range = key_range(s, first, &least), place = ~(UINT64_MAX << bits);
   const int bytes = (63 - __builtin_clzll(range | 1)) / 8 + 1;
   if (range >> (64 - bits)) return NULL;
   if (n > GRAIN && s->job->inner == 1 && s->job->indices && s->kept == n)
     wanted = (uint64_t *)s->job->indices + first;
-  count_bytes(s, first, least, bytes, counts);
-  for (int b = 0; b < bytes; b++) luc__to_places(counts[b]);
-  if (bytes == 1 && wanted) from = wanted;
-  fill_words(s, first, least, bits, bytes > 1 || mode ? UINT64_MAX : place, counts[0], from);
-  for (int b = 1; b < bytes; b++) {
+  const uint64_t one = count_bytes(s, first, least, bytes, counts);
+  for (int b = 0; b < bytes; b++) {
+    alike[b] = b > 0 && counts[b][one >> 8 * b & 255] == n; /* in all keys */
+    if (alike[b]) continue;
+    luc__to_places(counts[b]);
+    last = b;
+  }
+  if (last == 0 && wanted) from = wanted;
+  fill_words(s, first, least, bits, last > 0 || mode ? UINT64_MAX : place, counts[0], from);
+  for (int b = 1; b <= last; b++) {
+    if (alike[b]) continue;
     const int shift = bits + 8 * b;
-    const uint64_t kept = b < bytes - 1 || mode ? UINT64_MAX : place;
+    const uint64_t kept = b < last || mode ? UINT64_MAX : place;
     int64_t *places = counts[b];
-    if (b == bytes - 1 && wanted) to = wanted;
+    if (b == last && wanted) to = wanted;
     for (int64_t i = 0; i < n; i++) to[places[from[i] >> shift & 255]++] = from[i] & kept;
     uint64_t *t = from;
     from = to;
