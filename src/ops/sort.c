@@ -25,16 +25,30 @@ static luc_status spread(luc_context *ctx, luc_tensor *like, luc_tensor *t,
   return status;
 }
 
-/* The first of lines along dimension d that are one element each: values y, places `at`. */
-static luc_status take_equal(luc_context *ctx, luc_tensor *t, int d, int64_t kept, luc_tensor *y,
-                             luc_tensor *at) {
-  luc_tensor *places;
-  int64_t along[LUC_MAX_DIMS] = {0};
-  along[d] = 1;
+/* What is kept of lines along dimension d that are one element each: values y, places `at`. */
+static luc_status take_equal(luc_context *ctx, const luc_sort_job *job, luc_tensor *t, int d,
+                             int64_t kept, luc_tensor *y, luc_tensor *at) {
+  const int64_t from[] = {[LUC_PICK_KTH] = job->keep,
+                          [LUC_PICK_MEDIAN] = (job->n - 1) / 2,
+                          [LUC_PICK_NANMEDIAN] = (job->n - 1) / 2,
+                          [LUC_PICK_MODE] = job->n - 1};
+  const bool median = job->pick == LUC_PICK_MEDIAN || job->pick == LUC_PICK_NANMEDIAN;
+  luc_tensor *places, *nan;
+  int64_t strides[LUC_MAX_DIMS], along[LUC_MAX_DIMS] = {0};
+  int n = 0;
   LUC_TRY(luc__scratch(ctx, LUC_INT64, 1, &kept, &places));
-  for (int64_t i = 0; i < kept; i++) ((int64_t *)(void *)places->data)[i] = i;
-  LUC_TRY(spread(ctx, y, t, t->strides));
-  return spread(ctx, at, places, along);
+  for (int64_t i = 0; i < kept; i++) ((int64_t *)(void *)places->data)[i] = from[job->pick] + i;
+  for (int i = 0; i < t->ndim; i++) {
+    if (i == d && at->ndim < t->ndim) continue;
+    along[n] = i == d;
+    strides[n++] = t->strides[i];
+  }
+  LUC_TRY(spread(ctx, y, t, strides));
+  LUC_TRY(spread(ctx, at, places, along));
+  if (!median || !luc__dtype_is_float(job->dtype)) return LUC_OK;
+  LUC_TRY(luc__held(ctx, luc__unary(ctx, LUC_OP_isnan, y, &nan), &nan)); /* the first of these */
+  return luc_call_inplace(ctx, LUC_OP_masked_fill,
+                          LUC_ARGS(luc_v_tensor(at), luc_v_tensor(nan), luc_v_int(0)));
 }
 
 /* Sorts t along dim and keeps what the job says, in fresh tensors; kept 0: the dimension goes. */
@@ -51,11 +65,11 @@ static luc_status sort_along(luc_context *ctx, luc_sort_job *job, luc_tensor *t,
     if (i != d || keepdim) sizes[ndim++] = i == d ? kept : t->sizes[i];
   }
   if (t->ndim > 0) job->n = t->sizes[d];
-  const bool equal = job->n > 1 && t->strides[d] == 0 && job->pick == LUC_PICK_FIRST;
+  const bool equal = job->n > 1 && t->strides[d] == 0;
   if (!equal) LUC_TRY(luc__as_dense(ctx, t, job->dtype, &x));
   if (values) LUC_TRY(luc__out(ctx, values, job->dtype, ndim, sizes, &y));
   if (indices) LUC_TRY(luc__out(ctx, indices, LUC_INT64, ndim, sizes, &at));
-  if (equal) return take_equal(ctx, t, d, kept, y, at);
+  if (equal) return take_equal(ctx, job, t, d, kept, y, at);
   job->x = x->data;
   job->values = y ? y->data : NULL;
   job->indices = at ? (int64_t *)(void *)at->data : NULL;
