@@ -17,15 +17,14 @@
 /* Runs shorter than SHORT_RUN or within a LINE (of a kernel that goes from row to row, only shorter
  * than that), or shorter than MOVED_RUN where one is gathered, are joined into chunks that cross
  * them; else a run ends where one of an operand does. Inputs of rows up to SHORT_ROW bytes are laid
- * out for calls of many. Results more than APART bytes apart are computed one by one, those of
- * short runs with gaps, or of fewer than FEW words of 8 bytes, NEAR runs at a time. */
+ * out for calls of many. Results with gaps are computed one by one, those of short runs, or of
+ * fewer than FEW words of 8 bytes without gaps, NEAR runs at a time. */
 enum {
   CHUNK = 1024,
   SPAN = 9 << 10,
   SHORT_RUN = 16,
   MOVED_RUN = 128,
   SHORT_ROW = 160,
-  APART = 12,
   NEAR = 128,
   FEW = 6,
   PARALLEL_FROM = 1 << 15,
@@ -53,7 +52,9 @@ typedef struct ew_job {
   const luc_ew_kernel *kernel;
   const luc_ew_params *params;
   luc_ew_fn fn;
-  luc_ew_apart_fn apart; /* for results with gaps, which it runs instead, or NULL */
+  luc_ew_apart_fn apart; /* for results with gaps, which it runs instead, or NULL, */
+  int64_t near;          /* where they lie farther apart than that, in bytes: for every second of */
+                         /* 4 bytes AVX-512 has stores, and no slower ones for the third integer */
   unsigned once;         /* inputs that are one element for a run */
   unsigned how;          /* LUC_EW_STREAM, LUC_EW_NUMBERS */
   int threads;           /* that run it at most */
@@ -539,10 +540,8 @@ static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in
 /* Up to how many bytes of a run are these inputs laid out? Where the kernel of several goes from
  * row to row by itself, one of less than its pair of lines, two of less than one. */
 static int64_t longest_laid(const ew_job *job, unsigned laid) {
-  const bool many = laid & (laid - 1);
-  return !job->kernel->rows || job->kernel->inputs == 1 ? SHORT_ROW
-         : many                                         ? LINE - 1
-                                                        : 2 * LINE - 1;
+  if (!job->kernel->rows || job->kernel->inputs == 1) return SHORT_ROW;
+  return laid & (laid - 1) ? LINE - 1 : 2 * LINE - 1;
 }
 
 /* How many runs are one for the kernel: where results lie on behind each other, inputs that do not
@@ -615,8 +614,8 @@ static bool goes_apart(const ew_job *job) {
   const int64_t most = nest->ndim > 1 ? luc__max64(run, nest->sizes[1]) : run;
   if (job->apart == NULL || most < SHORT_RUN) return false;
   const int64_t few = to[0] != job->size ? SHORT_RUN : job->size == 8 ? FEW : 0;
-  const bool across = nest->ndim > 1 && run < few && to[1] != run * to[0] && llabs(to[1]) > APART;
-  return across || llabs(to[0]) > APART;
+  const bool across = nest->ndim > 1 && run < few && to[1] != run * to[0];
+  return llabs(to[across]) > job->near;
 }
 
 /* How the nest is run, and whether past the cache. */
@@ -778,6 +777,8 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
                                               : 8;
   const int type = luc__elementwise_type(dtype);
   if (alike != NULL && type < LUC_EW_I16) job.apart = kernel->apart[type];
+  const bool spreads = luc__kernels(ctx)->isa >= LUC_ISA_AVX512 && job.size == 4;
+  job.near = !spreads ? job.size : dtype == LUC_FLOAT32 ? 8 : 12;
   LUC_ASSERT(job.fn != NULL);
   luc_ew_input own[LUC_EW_MAX_INPUTS];
   luc_tensor *made[LUC_EW_MAX_INPUTS];
