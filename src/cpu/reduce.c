@@ -589,8 +589,7 @@ static bool are_widened(const rd_job *job) {
 }
 
 static rd_way way_of(const rd_job *job) {
-  const luc_nest *kept = &job->kept, *reduced = &job->reduced;
-  const int64_t run = reduced->sizes[0];
+  const int64_t run = job->reduced.sizes[0];
   const bool many = job->columns >= MANY && run > 1;
   if (lie_in_rows(job)) return BY_ROWS;
   if (many && (run < LUC_RD_SHORT || are_widened(job))) return way_of_short_runs(job);
