@@ -51,7 +51,8 @@ static luc_status check_vectors(luc_context *ctx, const luc_tensor *a, const luc
   return luc__fail_shapes(ctx, "the first", a, "the second", b, "both must be vectors");
 }
 
-/* addcmul(input, column, row, alpha) of beta * input, in one pass where no gradient is wanted. */
+/* addcmul(input, column, row, alpha) of beta * input, in one pass where no gradient is wanted; not
+ * of halves, whose beta * input is rounded where one is. */
 static luc_tensor *add_outer(luc_formula *f, luc_tensor *input, luc_tensor *column, luc_tensor *row,
                              const luc_value *args) {
   luc_value parts[] = {luc_v_tensor(input), luc_v_tensor(column), luc_v_tensor(row), args[1]};
@@ -60,14 +61,15 @@ static luc_tensor *add_outer(luc_formula *f, luc_tensor *input, luc_tensor *colu
   if (luc__scalar_double(beta) != 1) {
     luc_ew_params params = luc__ew_param(luc_as_scalar(&args[1]));
     params.f[1] = luc__scalar_double(beta), params.i[1] = luc__scalar_int(beta);
-    bool recorded = false;
-    for (int i = 0; i < 3; i++) recorded |= luc__wants_gradient(f->ctx, parts[i].as.tensor);
-    if (!recorded) {
+    const luc_dtype dtype = (luc_dtype)input->dtype;
+    bool in_two = dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16;
+    for (int i = 0; i < 3; i++) in_two |= luc__wants_gradient(f->ctx, parts[i].as.tensor);
+    if (!in_two) {
       luc_value made = luc_v_none();
       f->status = luc__pointwise(f->ctx, LUC_EW_addcmul, LUC_RULE_SAME, parts, &params, &made);
       return luc__f_own(f, luc_as_tensor(&made));
     }
-    parts[0] = luc_v_tensor(scaled(f, input, (luc_dtype)input->dtype, &args[0]));
+    parts[0] = luc_v_tensor(scaled(f, input, dtype, &args[0]));
   }
   return luc__f_call(f, LUC_OP_addcmul, parts, 4);
 }

@@ -739,3 +739,15 @@ describe("short rows of halves", function()
     end
   end)
 end)
+
+describe("addr of halves", function()
+  it("gives the same whether a gradient is wanted or not", function()
+    for _, dtype in ipairs { "float16", "bfloat16" } do
+      local x = lucerna.randn(50, 60):to(lucerna[dtype])
+      local a, b = lucerna.randn(50):to(lucerna[dtype]), lucerna.randn(60):to(lucerna[dtype])
+      local factors = { beta = 0.3, alpha = 1.7 }
+      local recorded = lucerna.addr(x:clone():requires_grad_(), a, b, factors)
+      assert.is_true(lucerna.addr(x, a, b, factors):equal(recorded:detach()))
+    end
+  end)
+end)
