@@ -393,6 +393,20 @@ describe("ModuleDict", function()
     assert.are.equal(0, #d)
   end)
 
+  it("is as before where a method put for add_module refuses what it has added", function()
+    local d = nn.ModuleDict {a = nn.ReLU()}
+    local add_module, before = d.add_module, d.a
+    function d.add_module(self, name, module)
+      add_module(self, name, module)
+      error("refused", 0)
+    end
+    for _, name in ipairs {"a", "b"} do
+      assert.equal("refused", message_of(d.update, d, {[name] = nn.GELU()}))
+      assert.equal(1, #d)
+      assert.equal(before, d.a)
+    end
+  end)
+
   it("is updated from dictionaries, ordered maps and iterators, or not at all", function()
     local d = nn.ModuleDict(nn.ModuleDict {{"b", nn.ReLU()}, {"a", nn.Tanh()}})
     assert.are.equal("b=ReLU a=Tanh", names_of(d))

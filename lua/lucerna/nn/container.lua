@@ -459,7 +459,8 @@ function ModuleDict:update(map)
   container.check_self(self, "update")
   local names, modules, n = container.read_pairs(self, map, "update")
   for i = 1, n do check_module(self, modules[i], "entry '%s'", names[i]) end
-  local _ <close> = n > 1 and all_or_nothing(self)
+  local several = n > 1 or self.add_module ~= core.add_module -- a subclass's may do more
+  local _ <close> = several and all_or_nothing(self)
   for i = 1, n do self:add_module(names[i], modules[i]) end
 end
 
