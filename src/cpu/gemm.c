@@ -741,6 +741,7 @@ static void begin_with_bias(luc_gemm *g) {
 
 luc_status luc__gemm_unpacked(luc_context *ctx, const luc_gemm *g) {
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
+  LUC_ASSERT(!g->conj || (g->m == 1 && g->n == 1));
   unpacked_job j = {.g = g->n == 1 && g->c_row == 1 && !g->conj ? turn(g) : *g,
                     .product = luc__kernels(ctx)->gemm_unpacked[unpacked_kernel(g->dtype)],
                     .size = (int64_t)luc__dtype_size(g->dtype)};
